@@ -1,0 +1,4 @@
+// Command brokerd is the broker and its tools.
+package main
+
+func main() {}

@@ -1,0 +1,33 @@
+// Package log keeps one partition's record batches in segment files: it appends, reads, commits, recovers, rolls and
+// retains them. FORMAT.md draws every byte it writes.
+//
+// # Watermarks
+//
+// Start <= Stable <= Durable <= End, asserted whenever one moves (Bounds).
+//
+//   - Start: the oldest offset that may be read; moved by retention and Trim.
+//   - Stable: below it every transaction is decided. Equal to Durable until transactions exist.
+//   - Durable: below it everything is on disk (fdatasync done, directory synced for a new file). Nothing above it is
+//     ever given to a reader or acknowledged.
+//   - End: the next offset to be given out.
+//
+// # Write path
+//
+// Append assigns offsets, writes the batch into the active segment with one positional write, and returns at once. The
+// Committer makes it durable: it syncs every dirty log, shares each sync among all its waiters, and moves Durable.
+// WaitDurable returns when that happened, or with the log's final error.
+//
+// A failed sync, and a failed write whose effect on the file cannot be undone, are final (ErrFailed): the log takes no
+// more appends until it is opened again, and nothing is retried. A write refused for lack of space (ErrNoSpace) is
+// undone and may be tried again.
+//
+// # Read path
+//
+// Read finds the segment, asks its sparse index for a position, walks to the batch that holds the offset and returns a
+// Range of the file: whole batches, all durable, each one checked against its CRC once per process before it is first
+// given out. A damaged batch is withheld with a CorruptError that names its offsets; the batches around it are served.
+//
+// # Locks
+//
+// One mutex per Log. It may be held across a buffered file write, never across a sync, a channel or a timer.
+package log

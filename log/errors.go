@@ -1,0 +1,49 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrClosed is returned by every call on a log after Close or Remove.
+	ErrClosed = errors.New("log: closed")
+	// ErrFailed wraps the final error of a log whose write or sync failed. It is sticky until the log is opened again.
+	ErrFailed = errors.New("log: failed for good")
+	// ErrNoSpace is returned by Append when the disk is full: nothing was appended, and it may be tried again.
+	ErrNoSpace = errors.New("log: no space left on the disk")
+	// ErrTooLarge is returned by Append for a batch larger than a segment.
+	ErrTooLarge = errors.New("log: batch is larger than a segment")
+	// ErrBadBatch wraps every structural fault found in a batch: wrong magic, counts, lengths or offsets.
+	ErrBadBatch = errors.New("log: invalid batch")
+	// ErrBadCRC is returned for a batch whose CRC-32C does not match its bytes.
+	ErrBadCRC = errors.New("log: batch checksum mismatch")
+	// ErrBadCodec is returned for a batch whose attributes name an unknown compression codec.
+	ErrBadCodec = errors.New("log: unknown compression codec")
+	// ErrInflated is returned when a compressed batch unpacks to more bytes than the caller allows.
+	ErrInflated = errors.New("log: batch unpacks to more than the limit")
+)
+
+// RangeError is returned by Read and Trim for an offset outside the log.
+type RangeError struct {
+	Offset, Start, End int64
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("log: offset %d is outside [%d, %d]", e.Offset, e.Start, e.End)
+}
+
+// CorruptError reports stored bytes that are not a valid batch. The offsets First to Last are withheld; the files are
+// left as they are.
+type CorruptError struct {
+	Segment     string // file name, within the log's directory
+	Position    int64  // first damaged byte in it
+	Length      int64  // bytes up to the next good batch, or to the end of the data
+	First, Last int64  // offsets that cannot be served, both included
+	Reason      string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("log: segment %s is damaged at byte %d (%d bytes, offsets %d to %d): %s",
+		e.Segment, e.Position, e.Length, e.First, e.Last, e.Reason)
+}
