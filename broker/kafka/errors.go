@@ -1,0 +1,107 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+
+	"brokerd/log"
+	"brokerd/producer"
+	"brokerd/topic"
+)
+
+// Error codes of the Kafka protocol, under its names.
+const (
+	codeUnknownServerError         int16 = -1
+	codeNone                       int16 = 0
+	codeOffsetOutOfRange           int16 = 1
+	codeCorruptMessage             int16 = 2
+	codeUnknownTopicOrPartition    int16 = 3
+	codeLeaderNotAvailable         int16 = 5
+	codeRequestTimedOut            int16 = 7
+	codeMessageTooLarge            int16 = 10
+	codeInvalidTopic               int16 = 17
+	codeRecordListTooLarge         int16 = 18
+	codeInvalidRequiredAcks        int16 = 21
+	codeInvalidTimestamp           int16 = 32
+	codeUnsupportedVersion         int16 = 35
+	codeTopicAlreadyExists         int16 = 36
+	codeInvalidPartitions          int16 = 37
+	codeInvalidReplicationFactor   int16 = 38
+	codeInvalidReplicaAssignment   int16 = 39
+	codeInvalidConfig              int16 = 40
+	codeInvalidRequest             int16 = 42
+	codePolicyViolation            int16 = 44
+	codeOutOfOrderSequence         int16 = 45
+	codeInvalidProducerEpoch       int16 = 47
+	codeTransactionalIDDenied      int16 = 53
+	codeStorageError               int16 = 56
+	codeFencedLeaderEpoch          int16 = 74
+	codeUnknownLeaderEpoch         int16 = 75
+	codeUnsupportedCompressionType int16 = 76
+	codeInvalidRecord              int16 = 87
+	codeUnknownTopicID             int16 = 100
+	codeMismatchedEndpointType     int16 = 114
+	codeUnsupportedEndpointType    int16 = 115
+)
+
+// errorCodes maps every error of the packages below to what a client sees, the more special ones first.
+var errorCodes = []struct {
+	err  error
+	code int16
+}{
+	{topic.ErrNotFound, codeUnknownTopicOrPartition},
+	{topic.ErrNoPartition, codeUnknownTopicOrPartition},
+	{topic.ErrExists, codeTopicAlreadyExists},
+	{topic.ErrBadName, codeInvalidTopic},
+	{topic.ErrBadPartitions, codeInvalidPartitions},
+	{topic.ErrBadConfig, codeInvalidConfig},
+	{topic.ErrTooLarge, codeMessageTooLarge},
+	{topic.ErrBadTimestamp, codeInvalidTimestamp},
+	{topic.ErrKeyless, codeInvalidRecord},
+
+	{producer.ErrOutOfOrder, codeOutOfOrderSequence},
+	{producer.ErrFenced, codeInvalidProducerEpoch},
+
+	{log.ErrTooLarge, codeRecordListTooLarge},
+	{log.ErrBadCRC, codeCorruptMessage},
+	{log.ErrBadCodec, codeUnsupportedCompressionType},
+	{log.ErrInflated, codeMessageTooLarge},
+	{log.ErrBadBatch, codeInvalidRecord},
+	{log.ErrNoSpace, codeStorageError},
+	{log.ErrFailed, codeStorageError},
+	{log.ErrClosed, codeStorageError},
+
+	{context.DeadlineExceeded, codeRequestTimedOut},
+	{context.Canceled, codeRequestTimedOut},
+}
+
+// codeOf is the protocol's code for an error; KAFKA_STORAGE_ERROR, which clients retry, for one that is not known, since
+// nearly all of those come from the disk.
+func codeOf(err error) int16 {
+	if err == nil {
+		return codeNone
+	}
+	var outside *log.RangeError
+	if errors.As(err, &outside) {
+		return codeOffsetOutOfRange
+	}
+	var damage *log.CorruptError
+	if errors.As(err, &damage) {
+		return codeCorruptMessage
+	}
+	for _, e := range errorCodes {
+		if errors.Is(err, e.err) {
+			return e.code
+		}
+	}
+	return codeStorageError
+}
+
+// messageOf is the text that goes with codeOf, for responses that have a place for it.
+func messageOf(err error) *string {
+	if err == nil {
+		return nil
+	}
+	m := err.Error()
+	return &m
+}
