@@ -52,7 +52,7 @@ func (r *remote) open(ctx context.Context, opts ...kgo.Opt) (*kgo.Client, error)
 	}, opts...)
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, misuse("--server %s: %w", r.server, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()

@@ -74,6 +74,7 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 	}
 	root.AddCommand(
 		newServe(),
+		newTopicCommand(),
 		newVersion(),
 	)
 	return root, func() bool { return started }

@@ -27,9 +27,8 @@ With --json, each command prints one JSON object per line: one per topic.`,
 	}
 	r := &remote{}
 	r.addFlags(cmd.PersistentFlags())
-	cmd.AddCommand(newTopicCreateCommand(r), newTopicListCommand(r), newTopicDescribeCommand(r),
+	return holding(cmd, newTopicCreateCommand(r), newTopicListCommand(r), newTopicDescribeCommand(r),
 		newTopicAlterCommand(r), newTopicDeleteCommand(r))
-	return strict(cmd)
 }
 
 func newTopicCreateCommand(r *remote) *cobra.Command {

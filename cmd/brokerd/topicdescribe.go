@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -98,6 +100,7 @@ func describeSettings(ctx context.Context, adm *kadm.Client, topic string, all b
 			settings = append(settings, settingText{s.Key, s.MaybeValue(), source})
 		}
 	}
+	slices.SortFunc(settings, func(a, b settingText) int { return cmp.Compare(a.Name, b.Name) })
 	return settings, nil
 }
 
