@@ -1,0 +1,104 @@
+package broker
+
+import "time"
+
+// Config is every setting of the broker. The key names are those of config.yaml, which documents each one; the
+// environment name of a.b is BROKERD_A_B.
+type Config struct {
+	Data     string         `mapstructure:"data"`
+	Kafka    KafkaConfig    `mapstructure:"kafka"`
+	HTTP     HTTPConfig     `mapstructure:"http"`
+	Log      LogConfig      `mapstructure:"log"`
+	Memory   MemoryConfig   `mapstructure:"memory"`
+	Limits   LimitsConfig   `mapstructure:"limits"`
+	Commit   CommitConfig   `mapstructure:"commit"`
+	Topic    TopicConfig    `mapstructure:"topic"`
+	Group    GroupConfig    `mapstructure:"group"`
+	Shutdown ShutdownConfig `mapstructure:"shutdown"`
+}
+
+// KafkaConfig is the Kafka listener.
+type KafkaConfig struct {
+	Listen     string `mapstructure:"listen"`     // host:port
+	Advertised string `mapstructure:"advertised"` // host:port told to clients; empty for the address they connected to
+	MaxRequest Bytes  `mapstructure:"max_request"`
+}
+
+// HTTPConfig is the admin HTTP listener.
+type HTTPConfig struct {
+	Listen string `mapstructure:"listen"` // host:port
+	Pprof  bool   `mapstructure:"pprof"`
+}
+
+// LogConfig is the broker's own messages, not the topics' records.
+type LogConfig struct {
+	Level  string `mapstructure:"level"`
+	Format string `mapstructure:"format"`
+}
+
+// MemoryConfig bounds the memory of requests.
+type MemoryConfig struct {
+	Budget Bytes `mapstructure:"budget"`
+}
+
+// LimitsConfig bounds open files; 0 derives a value from the process's own limit.
+type LimitsConfig struct {
+	Connections  int `mapstructure:"connections"`
+	SegmentFiles int `mapstructure:"segment_files"`
+}
+
+// CommitConfig is the group commit.
+type CommitConfig struct {
+	Workers       int           `mapstructure:"workers"`
+	SyncFSFrom    int           `mapstructure:"syncfs_from"`
+	AsyncInterval time.Duration `mapstructure:"async_interval"`
+}
+
+// TopicConfig is what topics have when their creator did not say.
+type TopicConfig struct {
+	AutoCreate       bool          `mapstructure:"auto_create"`
+	Partitions       int32         `mapstructure:"partitions"`
+	Settings         Settings      `mapstructure:"settings"` // by Kafka's topic setting names
+	RetentionCheck   time.Duration `mapstructure:"retention_check"`
+	ProducerIDExpiry time.Duration `mapstructure:"producer_id_expiry"`
+}
+
+// GroupConfig is the consumer groups.
+type GroupConfig struct {
+	InitialRebalanceDelay time.Duration `mapstructure:"initial_rebalance_delay"`
+	MinSessionTimeout     time.Duration `mapstructure:"min_session_timeout"`
+	MaxSessionTimeout     time.Duration `mapstructure:"max_session_timeout"`
+	OffsetsRetention      time.Duration `mapstructure:"offsets_retention"`
+}
+
+// ShutdownConfig is the clean stop.
+type ShutdownConfig struct {
+	Drain time.Duration `mapstructure:"drain"`
+}
+
+// Default returns the settings of a broker that was told nothing. Where Kafka has the same setting, the value is
+// Kafka's.
+func Default() Config {
+	return Config{
+		Data:   "./data",
+		Kafka:  KafkaConfig{Listen: "127.0.0.1:9092", MaxRequest: 100 << 20},
+		HTTP:   HTTPConfig{Listen: "127.0.0.1:8222"},
+		Log:    LogConfig{Level: "info", Format: "auto"},
+		Memory: MemoryConfig{Budget: 256 << 20},
+		Commit: CommitConfig{Workers: 8, SyncFSFrom: 64, AsyncInterval: time.Second},
+		Topic: TopicConfig{
+			AutoCreate:       true,
+			Partitions:       1,
+			Settings:         Settings{},
+			RetentionCheck:   10 * time.Second,
+			ProducerIDExpiry: 24 * time.Hour,
+		},
+		Group: GroupConfig{
+			InitialRebalanceDelay: 3 * time.Second,
+			MinSessionTimeout:     6 * time.Second,
+			MaxSessionTimeout:     30 * time.Minute,
+			OffsetsRetention:      7 * 24 * time.Hour,
+		},
+		Shutdown: ShutdownConfig{Drain: 10 * time.Second},
+	}
+}
