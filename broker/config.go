@@ -19,9 +19,11 @@ type Config struct {
 
 // KafkaConfig is the Kafka listener.
 type KafkaConfig struct {
-	Listen     string `mapstructure:"listen"`     // host:port
-	Advertised string `mapstructure:"advertised"` // host:port told to clients; empty for the address they connected to
-	MaxRequest Bytes  `mapstructure:"max_request"`
+	Listen     string        `mapstructure:"listen"`     // host:port
+	Advertised string        `mapstructure:"advertised"` // host:port told to clients; empty for the address they connected to
+	MaxRequest Bytes         `mapstructure:"max_request"`
+	InFlight   Bytes         `mapstructure:"in_flight"` // per connection
+	Idle       time.Duration `mapstructure:"idle"`
 }
 
 // HTTPConfig is the admin HTTP listener.
@@ -80,8 +82,13 @@ type ShutdownConfig struct {
 // Kafka's.
 func Default() Config {
 	return Config{
-		Data:   "./data",
-		Kafka:  KafkaConfig{Listen: "127.0.0.1:9092", MaxRequest: 100 << 20},
+		Data: "./data",
+		Kafka: KafkaConfig{
+			Listen:     "127.0.0.1:9092",
+			MaxRequest: 100 << 20,
+			InFlight:   32 << 20,
+			Idle:       10 * time.Minute,
+		},
 		HTTP:   HTTPConfig{Listen: "127.0.0.1:8222"},
 		Log:    LogConfig{Level: "info", Format: "auto"},
 		Memory: MemoryConfig{Budget: 256 << 20},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 const (
 	formatFile = "format"
 	lockFile   = "lock"
-	pidFile    = "pid"
 	metaFile   = "meta.db"
 
 	formatVersion = 1
@@ -54,7 +52,7 @@ func openDataDir(fsys vfs.FS, dir string) (*dataDir, error) {
 	}
 	lock, err := fsys.Lock(path.Join(dir, lockFile))
 	if errors.Is(err, vfs.ErrLocked) {
-		return nil, inUse(fsys, dir)
+		return nil, fmt.Errorf("%w: %w; stop that broker, or choose another directory with --data", ErrInUse, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
@@ -70,9 +68,6 @@ func (d *dataDir) prepare(fsys vfs.FS) error {
 	if err := checkFormat(fsys, d.path); err != nil {
 		return err
 	}
-	if err := writeFile(fsys, d.path, pidFile, strconv.Itoa(os.Getpid())+"\n"); err != nil {
-		return fmt.Errorf("write process id: %w", err)
-	}
 	db, err := openMeta(path.Join(d.path, metaFile))
 	if err != nil {
 		return err
@@ -84,21 +79,13 @@ func (d *dataDir) prepare(fsys vfs.FS) error {
 	return nil
 }
 
-// close gives the directory back. The process id stays behind: it means something only while the lock is held.
+// close gives the directory back.
 func (d *dataDir) close() error {
 	err := d.db.Close()
 	if err != nil {
 		err = fmt.Errorf("close metadata: %w", err)
 	}
 	return errors.Join(err, d.lock.Close())
-}
-
-func inUse(fsys vfs.FS, dir string) error {
-	who := "another process"
-	if pid, err := readFileText(fsys, path.Join(dir, pidFile)); err == nil && pid != "" {
-		who = "process " + pid
-	}
-	return fmt.Errorf("%w: %s is held by %s; stop that broker, or choose another directory with --data", ErrInUse, dir, who)
 }
 
 // checkFormat reads the format file, or writes it into a directory that has none.

@@ -21,6 +21,8 @@ func (c Config) problems() map[string]string {
 	p.oneOf("log/format", c.Log.Format, "auto", "console", "json")
 
 	p.between("kafka/max_request", int64(c.Kafka.MaxRequest), 64<<10, 1<<30)
+	p.between("kafka/in_flight", int64(c.Kafka.InFlight), 64<<10, 1<<30)
+	p.within("kafka/idle", c.Kafka.Idle, time.Second, 24*time.Hour)
 	p.require(c.Memory.Budget >= c.Kafka.MaxRequest, "memory/budget",
 		"must be at least kafka.max_request (%d bytes), or the largest request could never be read", c.Kafka.MaxRequest)
 	p.between("limits/connections", int64(c.Limits.Connections), 0, 1<<20)
@@ -40,7 +42,7 @@ func (c Config) problems() map[string]string {
 	p.require(c.Group.MinSessionTimeout <= c.Group.MaxSessionTimeout, "group/min_session_timeout",
 		"must not be above group.max_session_timeout (%v)", c.Group.MaxSessionTimeout)
 	p.within("group/offsets_retention", c.Group.OffsetsRetention, time.Minute, 10*365*24*time.Hour)
-	p.within("shutdown/drain", c.Shutdown.Drain, 0, time.Hour)
+	p.within("shutdown/drain", c.Shutdown.Drain, 100*time.Millisecond, time.Hour)
 	return p
 }
 

@@ -1,0 +1,75 @@
+package broker
+
+import (
+	"brokerd/broker/kafka"
+	"brokerd/log"
+	"brokerd/producer"
+	"brokerd/topic"
+)
+
+// newCollector lists the metrics: one line is all that a new one needs, besides its line in docs/metrics.md.
+func newCollector(t *topic.Registry, s *kafka.Server, b *producer.Budget) *collector {
+	return &collector{
+		topics: t,
+		server: s,
+		budget: b,
+
+		perTopic: []metric[*topic.Topic]{
+			counter("topic_records_in_total", "Records appended.",
+				func(t *topic.Topic) float64 { return float64(t.Stats().RecordsIn.Load()) }, "topic"),
+			counter("topic_bytes_in_total", "Bytes of record batches appended.",
+				func(t *topic.Topic) float64 { return float64(t.Stats().BytesIn.Load()) }, "topic"),
+			counter("topic_records_out_total", "Records sent to consumers.",
+				func(t *topic.Topic) float64 { return float64(t.Stats().RecordsOut.Load()) }, "topic"),
+			counter("topic_bytes_out_total", "Bytes of record batches sent to consumers.",
+				func(t *topic.Topic) float64 { return float64(t.Stats().BytesOut.Load()) }, "topic"),
+		},
+		perPartition: []metric[*topic.Partition]{
+			gauge("log_start_offset", "Oldest offset that can be read.",
+				bound(func(b log.Bounds) int64 { return b.Start }), "topic", "partition"),
+			gauge("log_durable_offset", "Below it everything is on disk and may be read.",
+				bound(func(b log.Bounds) int64 { return b.Durable }), "topic", "partition"),
+			gauge("log_end_offset", "Offset of the next record.",
+				bound(func(b log.Bounds) int64 { return b.End }), "topic", "partition"),
+			gauge("log_bytes", "Bytes of all batches on disk.",
+				func(p *topic.Partition) float64 { return float64(p.Size()) }, "topic", "partition"),
+		},
+		perRequest: []metric[kafka.RequestStats]{
+			counter("requests_total", "Requests answered.",
+				func(r kafka.RequestStats) float64 { return float64(r.Count) }, "request"),
+			counter("requests_failed_total", "Requests that ended without an answer.",
+				func(r kafka.RequestStats) float64 { return float64(r.Failed) }, "request"),
+			counter("request_seconds_total", "Time from the arrival of requests until their answers were sent.",
+				func(r kafka.RequestStats) float64 { return r.Time.Seconds() }, "request"),
+		},
+		whole: []metric[*collector]{
+			gauge("connections", "Open client connections.",
+				func(c *collector) float64 { return float64(c.server.Stats().Connections.Load()) }),
+			counter("connections_accepted_total", "Client connections served since the start.",
+				func(c *collector) float64 { return float64(c.server.Stats().Accepted.Load()) }),
+			counter("connections_refused_total", "Client connections closed because of what was sent on them.",
+				func(c *collector) float64 { return float64(c.server.Stats().Refused.Load()) }),
+			counter("network_bytes_in_total", "Bytes of requests received.",
+				func(c *collector) float64 { return float64(c.server.Stats().BytesIn.Load()) }),
+			counter("network_bytes_out_total", "Bytes of answers sent.",
+				func(c *collector) float64 { return float64(c.server.Stats().BytesOut.Load()) }),
+			gauge("memory_budget_bytes", "Memory that requests may take together.",
+				func(c *collector) float64 { return float64(c.budget.Limit()) }),
+			gauge("memory_in_use_bytes", "Memory that requests take now.",
+				func(c *collector) float64 { return float64(c.budget.InUse()) }),
+			gauge("memory_waiting", "Connections that wait for memory before they read a request.",
+				func(c *collector) float64 { return float64(c.budget.Waiting()) }),
+		},
+	}
+}
+
+// bound reads one watermark; a partition whose log cannot be opened has none and shows -1.
+func bound(of func(log.Bounds) int64) func(*topic.Partition) float64 {
+	return func(p *topic.Partition) float64 {
+		b, err := p.Bounds()
+		if err != nil {
+			return -1
+		}
+		return float64(of(b))
+	}
+}

@@ -1,0 +1,128 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"brokerd/broker/kafka"
+	"brokerd/log"
+	"brokerd/producer"
+	"brokerd/topic"
+)
+
+// running is what start has brought up; stop takes it down, whatever of it there is.
+type running struct {
+	*parts
+	admin, committer, retention, kafka *part
+
+	topics *topic.Registry
+}
+
+// start brings the broker up, in the order in which one part needs the other. Health answers first, so that a long
+// recovery is not taken for a dead process; clients come last.
+func (b *Broker) start(r *running) error {
+	metrics := prometheus.NewRegistry()
+	syncs := newSyncMetrics()
+	if err := registerAll(metrics, append(processMetrics(), syncs.durations, syncs.logs)...); err != nil {
+		return err
+	}
+	admin, err := bind(r.ending, b.config.HTTP.Listen)
+	if err != nil {
+		return fmt.Errorf("start admin HTTP: %w", err)
+	}
+	b.httpAddr = admin.Addr()
+	routes := adminHandler(b.health, metrics, b.config.HTTP.Pprof)
+	r.admin = r.run(func(ctx context.Context) error { return serveAdmin(ctx, admin, routes, b.logger) })
+
+	committer := log.NewCommitter(log.CommitterOptions{
+		Workers:       b.config.Commit.Workers,
+		SyncFSFrom:    b.config.Commit.SyncFSFrom,
+		AsyncInterval: b.config.Commit.AsyncInterval,
+		Observe:       syncs.observe,
+	})
+	r.committer = r.run(committer.Run)
+
+	b.health.setNotReady("recovering the topics")
+	r.topics, err = topic.Open(r.ending, b.topicOptions(committer))
+	if err != nil {
+		return fmt.Errorf("open topics: %w", err)
+	}
+	b.health.watch(r.topics)
+	r.retention = r.run(r.topics.Run)
+
+	ids, err := producer.OpenIDs(b.dir.db)
+	if err != nil {
+		return fmt.Errorf("open producer ids: %w", err)
+	}
+	budget := producer.NewBudget(int64(b.config.Memory.Budget))
+	server := kafka.New(b.kafkaOptions(r.topics, ids, budget))
+	if err := registerAll(metrics, newCollector(r.topics, server, budget)); err != nil {
+		return err
+	}
+	door, err := bind(r.ending, b.config.Kafka.Listen)
+	if err != nil {
+		return fmt.Errorf("start Kafka: %w", err)
+	}
+	b.kafkaAddr = door.Addr()
+	clients := newListener(door, server.ServeConn, b.limits.connections, b.config.Shutdown.Drain, b.logger)
+	r.kafka = r.run(clients.run)
+	return nil
+}
+
+// stop takes the broker down, in the order in which it happens.
+func (b *Broker) stop(r *running) error {
+	began := time.Now()
+	b.health.setNotReady("draining")
+	b.logger.Info().Stringer("drain", b.config.Shutdown.Drain).Msg("stopping: no new connections, waiting for the answers due")
+	r.kafka.stop() // stops accepting, then waits for the connections
+	r.retention.stop()
+	var topics error
+	if r.topics != nil {
+		topics = r.topics.Close() // syncs what is left and marks the logs clean
+	}
+	r.committer.stop()
+	r.admin.stop()
+	err := errors.Join(r.group.Wait(), topics, b.dir.close())
+	b.logger.Info().Stringer("took", time.Since(began).Round(time.Millisecond)).Bool("clean", err == nil).Msg("stopped")
+	return err
+}
+
+func (b *Broker) topicOptions(c *log.Committer) topic.Options {
+	return topic.Options{
+		DB:        b.dir.db,
+		FS:        b.fs,
+		Dir:       b.dir.path,
+		Committer: c,
+		Files:     log.NewFiles(b.limits.segments),
+		Defaults: topic.Defaults{
+			Partitions:       b.config.Topic.Partitions,
+			Settings:         b.config.Topic.Settings,
+			ProducerIDExpiry: b.config.Topic.ProducerIDExpiry,
+		},
+		Logger:     b.logger,
+		RetainEach: b.config.Topic.RetentionCheck,
+	}
+}
+
+func (b *Broker) kafkaOptions(t *topic.Registry, ids *producer.IDs, budget *producer.Budget) kafka.Options {
+	return kafka.Options{
+		Topics:     t,
+		IDs:        ids,
+		Budget:     budget,
+		Logger:     b.logger,
+		Advertised: b.config.Kafka.Advertised,
+		NodeID:     b.id.NodeID,
+		ClusterID:  b.id.ClusterID,
+		AutoCreate: b.config.Topic.AutoCreate,
+		Limits: kafka.Limits{
+			MaxFrame:      int32(b.config.Kafka.MaxRequest),
+			InFlightBytes: int64(b.config.Kafka.InFlight),
+			Idle:          b.config.Kafka.Idle,
+			Drain:         b.config.Shutdown.Drain,
+		},
+	}
+}
