@@ -41,7 +41,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 		nc:       nc,
 		log:      s.log.With().Str("peer", nc.RemoteAddr().String()).Logger(),
 		in:       bufio.NewReader(nc),
-		out:      &sender{nc: nc, patience: s.o.Limits.Send, sent: &s.stats.BytesOut},
+		out:      newSender(nc, s.o.Limits.Send, &s.stats.BytesOut),
 		queue:    make(chan *request, s.o.Limits.InFlightRequests),
 		inFlight: semaphore.NewWeighted(s.o.Limits.InFlightBytes),
 	}

@@ -11,14 +11,13 @@ import (
 
 // Error codes of the Kafka protocol, under its names.
 const (
-	codeUnknownServerError         int16 = -1
 	codeNone                       int16 = 0
 	codeOffsetOutOfRange           int16 = 1
 	codeCorruptMessage             int16 = 2
 	codeUnknownTopicOrPartition    int16 = 3
-	codeLeaderNotAvailable         int16 = 5
 	codeRequestTimedOut            int16 = 7
 	codeMessageTooLarge            int16 = 10
+	codeCoordinatorNotAvailable    int16 = 15
 	codeInvalidTopic               int16 = 17
 	codeRecordListTooLarge         int16 = 18
 	codeInvalidRequiredAcks        int16 = 21
@@ -80,6 +79,10 @@ var errorCodes = []struct {
 func codeOf(err error) int16 {
 	if err == nil {
 		return codeNone
+	}
+	var f *fault
+	if errors.As(err, &f) {
+		return f.code
 	}
 	var outside *log.RangeError
 	if errors.As(err, &outside) {

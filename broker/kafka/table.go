@@ -18,8 +18,22 @@ const maxKey = 92
 // table lists what this server speaks. It feeds dispatch and ApiVersions.
 func table() []*api {
 	return []*api{
+		{key: keyProduce, name: "Produce", min: 3, max: 13, handle: (*Server).produce},
+		{key: 1, name: "Fetch", min: 4, max: 17, handle: (*Server).fetch},
+		{key: 2, name: "ListOffsets", min: 1, max: 10, handle: (*Server).listOffsets},
 		{key: 3, name: "Metadata", min: 0, max: 13, handle: (*Server).metadata},
 		{key: keyApiVersions, name: "ApiVersions", min: 0, max: 4, handle: (*Server).apiVersions},
+		{key: 19, name: "CreateTopics", min: 2, max: 7, handle: (*Server).createTopics},
+		{key: 20, name: "DeleteTopics", min: 1, max: 6, handle: (*Server).deleteTopics},
+		{key: 21, name: "DeleteRecords", min: 0, max: 2, handle: (*Server).deleteRecords},
+		{key: 22, name: "InitProducerId", min: 0, max: 4, handle: (*Server).initProducerID},
+		{key: 23, name: "OffsetForLeaderEpoch", min: 2, max: 4, handle: (*Server).offsetForLeaderEpoch},
+		{key: 32, name: "DescribeConfigs", min: 1, max: 4, handle: (*Server).describeConfigs},
+		{key: 33, name: "AlterConfigs", min: 0, max: 2, handle: (*Server).alterConfigs},
+		{key: 37, name: "CreatePartitions", min: 0, max: 3, handle: (*Server).createPartitions},
+		{key: 44, name: "IncrementalAlterConfigs", min: 0, max: 1, handle: (*Server).incrementalAlterConfigs},
+		{key: 46, name: "ListPartitionReassignments", min: 0, max: 0, handle: (*Server).listPartitionReassignments},
+		{key: 60, name: "DescribeCluster", min: 0, max: 2, handle: (*Server).describeCluster},
 	}
 }
 
