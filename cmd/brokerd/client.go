@@ -168,3 +168,14 @@ func oneOf(values ...string) cobra.CompletionFunc {
 		return values, cobra.ShellCompDirectiveNoFileComp
 	}
 }
+
+// completeOne is complete for commands that take one name.
+func (r *remote) completeOne(names namesFunc) cobra.CompletionFunc {
+	all := r.complete(names)
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return all(cmd, given, typed)
+	}
+}

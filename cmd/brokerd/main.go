@@ -75,6 +75,7 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 	root.AddCommand(
 		newServe(),
 		newTopicCommand(),
+		newProduceCommand(),
 		newVersion(),
 	)
 	return root, func() bool { return started }

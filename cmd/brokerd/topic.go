@@ -118,7 +118,7 @@ JSON: {"topic", "set": {...}, "unset": [...], "partitions"}.`,
   brokerd topic alter orders --unset retention.ms
   brokerd topic alter orders --partitions 8`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: r.complete(topicNames),
+		ValidArgsFunction: r.completeOne(topicNames),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if change.set, err = parseSettings(config); err != nil {
 				return err
