@@ -76,6 +76,7 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 		newServe(),
 		newTopicCommand(),
 		newProduceCommand(),
+		newConsumeCommand(),
 		newVersion(),
 	)
 	return root, func() bool { return started }

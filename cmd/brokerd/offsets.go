@@ -32,11 +32,11 @@ func (s span) clamp(offset int64) int64 { return min(max(offset, s.start), s.end
 func spans(ctx context.Context, adm *kadm.Client, topics ...string) (map[partition]span, error) {
 	starts, err := listed(adm.ListStartOffsets(ctx, topics...))
 	if err != nil {
-		return nil, fmt.Errorf("list start offsets: %w", err)
+		return nil, err
 	}
 	ends, err := listed(adm.ListEndOffsets(ctx, topics...))
 	if err != nil {
-		return nil, fmt.Errorf("list end offsets: %w", err)
+		return nil, err
 	}
 	m := make(map[partition]span, len(starts))
 	for p, start := range starts {
@@ -48,7 +48,7 @@ func spans(ctx context.Context, adm *kadm.Client, topics ...string) (map[partiti
 // listed flattens the answer of one of kadm's List...Offsets; the first error of a partition is the error.
 func listed(all kadm.ListedOffsets, err error) (map[partition]int64, error) {
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list offsets: %w", err)
 	}
 	m := make(map[partition]int64)
 	var failed error
@@ -58,7 +58,7 @@ func listed(all kadm.ListedOffsets, err error) (map[partition]int64, error) {
 		case errors.Is(o.Err, kerr.UnknownTopicOrPartition):
 			failed = cmp.Or(failed, noTopic(o.Topic))
 		case o.Err != nil:
-			failed = cmp.Or(failed, fmt.Errorf("%v: %w", p, refused(o.Err, "")))
+			failed = cmp.Or(failed, fmt.Errorf("list offsets of %v: %w", p, refused(o.Err, "")))
 		default:
 			m[p] = o.Offset
 		}
