@@ -1,0 +1,145 @@
+package consumer
+
+import (
+	"context"
+	"encoding/binary"
+)
+
+// ClassicType is the type of all groups, as ListGroups v5 names it (KIP-848).
+const ClassicType = "classic"
+
+// consumerProtocol is the protocol type whose subscriptions the broker can read.
+const consumerProtocol = "consumer"
+
+// Listed is one group of a list.
+type Listed struct {
+	Group        string
+	ProtocolType string // "" when it never had members
+	State        State
+}
+
+// Description is what there is to know about a group.
+type Description struct {
+	Listed
+	Protocol string // "" unless the group is stable
+	Members  []MemberDescription
+}
+
+// MemberDescription is what there is to know about a member.
+type MemberDescription struct {
+	MemberID, InstanceID string
+	ClientID, Host       string
+	Subscription         []byte // both are empty unless the group is stable
+	Assignment           []byte
+}
+
+// List returns all groups ordered by id.
+func (g *Groups) List() []Listed {
+	entries := g.all()
+	list := make([]Listed, 0, len(entries))
+	for _, e := range entries {
+		e.mu.Lock()
+		if e.group.state != Dead {
+			list = append(list, e.listed())
+		}
+		e.mu.Unlock()
+	}
+	return list
+}
+
+func (e *entry) listed() Listed {
+	return Listed{Group: e.id, ProtocolType: e.group.protocolType, State: e.group.state}
+}
+
+// Describe tells about one group. ErrNotFound.
+func (g *Groups) Describe(group string) (Description, error) {
+	e := g.lock(group)
+	if e == nil {
+		return Description{}, ErrNotFound
+	}
+	defer e.mu.Unlock()
+	d := Description{Listed: e.listed()}
+	stable := e.group.state == Stable
+	if stable {
+		d.Protocol = e.group.protocol
+	}
+	for _, m := range e.group.sorted() {
+		md := MemberDescription{MemberID: m.id, InstanceID: m.instance, ClientID: m.client, Host: m.host}
+		if stable {
+			md.Subscription, md.Assignment = m.metadata(e.group.protocol), m.assignment
+		}
+		d.Members = append(d.Members, md)
+	}
+	return d, nil
+}
+
+// Delete removes groups with their offsets. The answer comes when that is synced: an error for each, nil, ErrNotFound,
+// ErrNonEmpty or ErrStorage.
+func (g *Groups) Delete(groups []string) Wait[[]error] {
+	errs := make([]error, len(groups))
+	writes := make([]*write, len(groups))
+	for i, id := range groups {
+		g.mu.Lock()
+		e, ok := g.entries[id]
+		g.mu.Unlock()
+		if !ok {
+			errs[i] = ErrNotFound
+			continue
+		}
+		writes[i], errs[i] = g.remove(e)
+	}
+	return func(ctx context.Context) ([]error, error) {
+		for i, w := range writes {
+			if w != nil {
+				errs[i] = w.wait(ctx)
+			}
+		}
+		return errs, ctx.Err()
+	}
+}
+
+// subscribed returns the topics that members are subscribed to. False if there are members that do not say.
+func (g *group) subscribed() (map[string]bool, bool) {
+	topics := map[string]bool{}
+	if len(g.members) == 0 {
+		return topics, true
+	}
+	if g.protocolType != consumerProtocol {
+		return nil, false
+	}
+	for _, m := range g.members {
+		for _, p := range m.protocols {
+			names, ok := subscribedTopics(p.Metadata)
+			if !ok {
+				return nil, false
+			}
+			for _, name := range names {
+				topics[name] = true
+			}
+		}
+	}
+	return topics, true
+}
+
+// subscribedTopics reads the start of a subscription as Kafka's consumers write it: version int16, number of topics
+// int32, then each topic with its length as int16. What follows depends on the version and is left alone.
+func subscribedTopics(b []byte) ([]string, bool) {
+	if len(b) < 6 {
+		return nil, false
+	}
+	n := int32(binary.BigEndian.Uint32(b[2:]))
+	b = b[6:]
+	var topics []string
+	for ; n > 0; n-- {
+		if len(b) < 2 {
+			return nil, false
+		}
+		size := int(binary.BigEndian.Uint16(b))
+		if size > len(b)-2 {
+			return nil, false
+		}
+		topics = append(topics, string(b[2:2+size]))
+		b = b[2+size:]
+	}
+	return topics, true
+}
