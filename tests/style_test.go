@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,15 @@ type source struct {
 
 func (s source) test() bool           { return strings.HasSuffix(s.name, "_test.go") }
 func (s source) line(p token.Pos) int { return s.set.Position(p).Line }
+
+func (s source) imports(path string) bool {
+	for _, i := range s.file.Imports {
+		if i.Path.Value == strconv.Quote(path) {
+			return true
+		}
+	}
+	return false
+}
 
 func sources(t *testing.T) []source {
 	t.Helper()
@@ -146,12 +156,14 @@ func isMutex(e ast.Expr) bool {
 	return ok && from.Name == "sync" && (s.Sel.Name == "Mutex" || s.Sel.Name == "RWMutex")
 }
 
-// Tests wait for a condition, never for a while; those in tests/ watch another process and poll. No test is skipped.
+// Tests wait for a condition, never for a while. Sleeping is for fake time, and for tests/, which polls another process.
+// No test is skipped.
 func TestNoSleepingAndNoSkippedTests(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.test() {
 			continue
 		}
+		maySleep := strings.HasPrefix(s.name, "tests/") || s.imports("testing/synctest")
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			call, ok := n.(*ast.SelectorExpr)
 			if !ok {
@@ -161,7 +173,7 @@ func TestNoSleepingAndNoSkippedTests(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if from.Name == "time" && call.Sel.Name == "Sleep" && !strings.HasPrefix(s.name, "tests/") {
+			if from.Name == "time" && call.Sel.Name == "Sleep" && !maySleep {
 				t.Errorf("%s:%d sleeps", s.name, s.line(call.Pos()))
 			}
 			if from.Name == "t" && strings.HasPrefix(call.Sel.Name, "Skip") {
