@@ -115,8 +115,11 @@ func constant(v *ast.ValueSpec) bool {
 	case *ast.CompositeLit:
 		return true
 	case *ast.CallExpr:
-		f, ok := value.Fun.(*ast.SelectorExpr)
-		return ok && f.Sel.Name == "MakeTable"
+		if f, ok := value.Fun.(*ast.SelectorExpr); ok {
+			return f.Sel.Name == "MakeTable" // of package crc32
+		}
+		_, conversion := value.Fun.(*ast.ArrayType) // []byte("name")
+		return conversion
 	}
 	return false
 }
