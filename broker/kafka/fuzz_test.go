@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"brokerd/producer"
 )
 
 // maxGrowth is how many times its frame a decoded request may take, apart from a constant.
@@ -21,7 +23,7 @@ func FuzzRequest(f *testing.F) {
 			f.Add(a.key, version, frame[preludeSize:])
 		}
 	}
-	s := New(Options{})
+	s := New(Options{Budget: producer.NewBudget(1 << 20)})
 	f.Fuzz(func(t *testing.T, key, version int16, frame []byte) {
 		if len(frame) < minFrame-preludeSize+4 {
 			return

@@ -22,7 +22,7 @@ func recordBytes(body []byte, version int16) (int64, bool) {
 			w.skip(4)
 			n := w.bytes()
 			w.skip(n)
-			records += n
+			records += max(n, 0) // null is -1
 			w.tags()
 		}
 		w.tags()
