@@ -7,7 +7,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"brokerd/consumer"
 	"brokerd/producer"
 	"brokerd/topic"
 )
@@ -16,7 +15,6 @@ import (
 type Server struct {
 	o       Options
 	topics  *topic.Registry
-	groups  *consumer.Groups
 	ids     *producer.IDs
 	log     zerolog.Logger
 	apis    [maxKey + 1]*api // by key; nil: not served
@@ -27,8 +25,7 @@ type Server struct {
 // New makes a server.
 func New(o Options) *Server {
 	o.Limits.setDefaults()
-	o.Limits.MaxFrame = int32(min(int64(o.Limits.MaxFrame), o.Budget.Limit()))
-	s := &Server{o: o, topics: o.Topics, groups: o.Groups, ids: o.IDs, log: o.Logger}
+	s := &Server{o: o, topics: o.Topics, ids: o.IDs, log: o.Logger}
 	for _, a := range table() {
 		s.apis[a.key] = a
 	}

@@ -77,7 +77,6 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 		newTopicCommand(),
 		newProduceCommand(),
 		newConsumeCommand(),
-		newGroupCommand(),
 		newVersion(),
 	)
 	return root, func() bool { return started }

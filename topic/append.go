@@ -1,0 +1,141 @@
+package topic
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"brokerd/log"
+)
+
+// unpackLimit is the most bytes a compressed batch may unpack to when its records have to be looked at. A topic that
+// allows larger batches allows as much for them.
+const unpackLimit = 64 << 20
+
+// Appended is what became of a batch.
+type Appended struct {
+	Base, Last    int64
+	LogAppendTime int64 // milliseconds, when the topic stamps records; else -1
+	Duplicate     bool  // it was appended before; the offsets are the first ones
+}
+
+// Append checks a producer's batch (log.CheckBatch and the topic's settings) and its sequence, and appends it. It does
+// not wait: use WaitDurable(Last), also for a duplicate, before acknowledging.
+// Errors: the log's, the producer's, ErrTooLarge, ErrBadTimestamp, ErrKeyless, ErrNotFound after deletion.
+func (p *Partition) Append(b log.Batch) (Appended, error) {
+	if err := p.ready(); err != nil {
+		return Appended{}, err
+	}
+	c := p.topic.Config()
+	b, err := admit(c, b, time.Now())
+	if err != nil {
+		return Appended{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	duplicate, err := p.table.Check(b)
+	if err != nil {
+		return Appended{}, err
+	}
+	if duplicate != nil {
+		return Appended{Base: duplicate.Base, Last: duplicate.Last, LogAppendTime: -1, Duplicate: true}, nil
+	}
+	now, stamp := time.Now(), int64(-1)
+	if c.LogAppendTime {
+		stamp = p.stamp(b, now)
+	}
+	at, err := p.log.Append(b)
+	if err != nil {
+		return Appended{}, p.explain(err)
+	}
+	p.table.Commit(b, now)
+	p.topic.stats.RecordsIn.Add(int64(b.Count()))
+	p.topic.stats.BytesIn.Add(b.Size())
+	return Appended{Base: at.Base, Last: at.Last, LogAppendTime: stamp}, nil
+}
+
+// stamp dates b with the time of its arrival, which never falls within a log even when the clock does. p.mu is held.
+func (p *Partition) stamp(b log.Batch, now time.Time) int64 {
+	p.stamped = max(p.stamped, now.UnixMilli())
+	b.SetLogAppendTime(time.UnixMilli(p.stamped))
+	return p.stamped
+}
+
+// admit applies everything that can be decided by looking at the batch and the settings alone, and packs it anew if
+// the topic wants its own compression.
+func admit(c Config, b log.Batch, now time.Time) (log.Batch, error) {
+	if err := checkSize(c, b); err != nil {
+		return nil, err
+	}
+	limit := max(unpackLimit, int(c.MaxMessageBytes))
+	// The header is enough for the upper bound of record times, so that batches need not be unpacked for a limit that
+	// every topic has: a header that lies about it misleads only those who look for records by time.
+	oldest := !c.LogAppendTime && c.TimestampBefore >= 0
+	records := c.Compact || oldest
+	if err := log.CheckBatch(b, records, limit); err != nil {
+		return nil, err
+	}
+	if !c.LogAppendTime && c.TimestampAfter >= 0 && b.MaxTimestamp() > now.Add(c.TimestampAfter).UnixMilli() {
+		return nil, fmt.Errorf("%w: %d ms is more than %v after the broker's clock", ErrBadTimestamp, b.MaxTimestamp(), c.TimestampAfter)
+	}
+	if records {
+		if err := checkRecords(c, b, limit, now); err != nil {
+			return nil, err
+		}
+	}
+	if c.Compression == "producer" {
+		return b, nil
+	}
+	packed, err := b.Recompress(codecOf(c.Compression), limit)
+	if err != nil {
+		return nil, err
+	}
+	return packed, checkSize(c, packed)
+}
+
+// checkSize compares the batch with max.message.bytes, which counts all of it, as Kafka does.
+func checkSize(c Config, b log.Batch) error {
+	if b.Size() > int64(c.MaxMessageBytes) {
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, b.Size(), c.MaxMessageBytes)
+	}
+	return nil
+}
+
+// checkRecords looks at every record for what the header does not tell: keys, and the times of CreateTime. -1 is the
+// time of a record without one.
+func checkRecords(c Config, b log.Batch, limit int, now time.Time) error {
+	var bad error
+	first, last := int64(math.MinInt64), int64(math.MaxInt64)
+	times := !c.LogAppendTime
+	if times && c.TimestampBefore >= 0 {
+		first = now.Add(-c.TimestampBefore).UnixMilli()
+	}
+	if times && c.TimestampAfter >= 0 {
+		last = now.Add(c.TimestampAfter).UnixMilli()
+	}
+	err := b.Each(limit, func(r log.Record) bool {
+		switch {
+		case c.Compact && r.Key == nil:
+			bad = fmt.Errorf("%w: record %d", ErrKeyless, r.Offset)
+		case times && r.Timestamp != -1 && r.Timestamp < first:
+			bad = fmt.Errorf("%w: record %d, %d ms, is more than %v before the broker's clock", ErrBadTimestamp, r.Offset, r.Timestamp, c.TimestampBefore)
+		case times && r.Timestamp > last:
+			bad = fmt.Errorf("%w: record %d, %d ms, is more than %v after the broker's clock", ErrBadTimestamp, r.Offset, r.Timestamp, c.TimestampAfter)
+		}
+		return bad == nil
+	})
+	if bad != nil {
+		return bad
+	}
+	return err
+}
+
+// codecOf is the codec of a compression.type other than producer.
+func codecOf(compression string) log.Codec {
+	for _, c := range []log.Codec{log.Gzip, log.Snappy, log.LZ4, log.Zstd} {
+		if c.String() == compression {
+			return c
+		}
+	}
+	return log.NoCodec
+}

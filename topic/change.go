@@ -1,0 +1,167 @@
+package topic
+
+import (
+	"fmt"
+	"maps"
+	"time"
+)
+
+// maxPartitions is the most partitions a topic may have: the most that Kafka's controller makes in one request.
+const maxPartitions = 10_000
+
+// Spec describes a topic to create.
+type Spec struct {
+	Name         string
+	Partitions   int32 // -1 takes the default
+	Settings     map[string]string
+	ValidateOnly bool
+}
+
+// Create makes a topic; when it returns, the topic survives a crash. With ValidateOnly it only says what would happen: the
+// Topic it returns has no id, and refuses everything.
+// Errors: ErrExists, ErrBadName (also for a name that differs from an existing one only in "." and "_"),
+// ErrBadPartitions, ErrBadConfig.
+func (r *Registry) Create(s Spec) (*Topic, error) {
+	defer r.take()()
+	partitions, err := r.vet(s)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := parseOverrides(s.Settings)
+	if err != nil {
+		return nil, err
+	}
+	config, err := levels{topic: settings, broker: r.broker}.config()
+	if err != nil {
+		return nil, err
+	}
+	t := &Topic{name: s.Name, created: time.Now().UTC(), broker: r.broker}
+	t.state.Store(&state{settings: settings, config: config})
+	if s.ValidateOnly {
+		t.pretend(partitions)
+		return t, nil
+	}
+	t.id = newID()
+	if err := r.store.doom(t.id, t.name); err != nil {
+		return nil, fmt.Errorf("topic: create %s: %w", s.Name, err)
+	}
+	if err := r.grow(t, partitions); err != nil {
+		r.sweep(t.id)
+		return nil, fmt.Errorf("topic: create %s: %w", s.Name, err)
+	}
+	r.add(t)
+	return t, nil
+}
+
+// vet checks the name and the number of partitions of a new topic, and returns the number.
+func (r *Registry) vet(s Spec) (int32, error) {
+	if err := checkName(s.Name); err != nil {
+		return 0, err
+	}
+	r.mu.RLock()
+	other := r.folded[fold(s.Name)]
+	r.mu.RUnlock()
+	if other != nil && other.name == s.Name {
+		return 0, fmt.Errorf("%w: %s", ErrExists, s.Name)
+	}
+	if other != nil {
+		return 0, fmt.Errorf("%w: %s differs from the topic %s only in \".\" and \"_\"", ErrBadName, s.Name, other.name)
+	}
+	n := s.Partitions
+	if n == -1 {
+		n = r.o.Defaults.Partitions
+	}
+	if n < 1 || n > maxPartitions {
+		return 0, fmt.Errorf("%w: %d, want 1 to %d", ErrBadPartitions, n, maxPartitions)
+	}
+	return n, nil
+}
+
+// AddPartitions grows a topic to total partitions. ErrNotFound, ErrBadPartitions when total is not larger.
+func (r *Registry) AddPartitions(name string, total int32, validateOnly bool) error {
+	defer r.take()()
+	t, ok := r.Get(name)
+	if !ok {
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	if n := len(t.Partitions()); int(total) <= n || total > maxPartitions {
+		return fmt.Errorf("%w: %s has %d, %d were asked for, want up to %d", ErrBadPartitions, name, n, total, maxPartitions)
+	}
+	if validateOnly {
+		return nil
+	}
+	if err := r.grow(t, total); err != nil {
+		return fmt.Errorf("topic: add partitions to %s: %w", name, err)
+	}
+	return nil
+}
+
+// Delete removes a topic: from the registry at once and durably, then from the disk. Files that cannot be removed now are
+// removed at the next start. ErrNotFound.
+func (r *Registry) Delete(name string) error {
+	t, err := r.unlist(name)
+	if err != nil {
+		return err
+	}
+	for _, p := range t.Partitions() {
+		p.remove()
+	}
+	r.sweep(t.id)
+	return nil
+}
+
+// unlist removes a topic from the registry.
+func (r *Registry) unlist(name string) (*Topic, error) {
+	defer r.take()()
+	t, ok := r.Get(name)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	if err := r.store.remove(t.id, name); err != nil {
+		return nil, fmt.Errorf("topic: delete %s: %w", name, err)
+	}
+	r.drop(t)
+	return t, nil
+}
+
+// Alter changes settings, all or none. ErrNotFound, ErrBadConfig.
+func (r *Registry) Alter(name string, changes []Change, validateOnly bool) error {
+	return r.reset(name, validateOnly, func(l levels) (overrides, error) { return l.apply(changes) })
+}
+
+// Replace sets exactly these settings and unsets all others (Kafka's AlterConfigs). ErrNotFound, ErrBadConfig.
+func (r *Registry) Replace(name string, settings map[string]string, validateOnly bool) error {
+	return r.reset(name, validateOnly, func(levels) (overrides, error) { return parseOverrides(settings) })
+}
+
+// reset gives a topic the settings that edit makes of its present ones. They take effect at once.
+func (r *Registry) reset(name string, validateOnly bool, edit func(levels) (overrides, error)) error {
+	defer r.take()()
+	t, ok := r.Get(name)
+	if !ok {
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	settings, err := edit(t.levels())
+	if err != nil {
+		return err
+	}
+	config, err := levels{topic: settings, broker: r.broker}.config()
+	if err != nil || validateOnly || maps.Equal(settings, t.state.Load().settings) {
+		return err
+	}
+	next := &state{settings: settings, config: config, partitions: t.Partitions()}
+	if err := r.store.put(t.id, t.record(next)); err != nil {
+		return fmt.Errorf("topic: store the settings of %s: %w", name, err)
+	}
+	t.state.Store(next)
+	for _, p := range next.partitions {
+		p.configure(config)
+	}
+	return nil
+}
+
+// take waits for the turn to make a change; the caller defers what it returns.
+func (r *Registry) take() (release func()) {
+	r.turn <- struct{}{}
+	return func() { <-r.turn }
+}
