@@ -12,6 +12,7 @@ const (
 	HeaderSize = 61
 
 	lengthPrefix = 12 // base offset and length field: what the length field does not count
+	maxBatchSize = 1<<31 - 1
 
 	posBaseOffset      = 0
 	posLength          = 8
@@ -131,4 +132,19 @@ func (b Batch) CheckCRC() error {
 func (b Batch) setPlace(base int64, epoch int32) {
 	binary.BigEndian.PutUint64(b[posBaseOffset:], uint64(base))
 	binary.BigEndian.PutUint32(b[posLeaderEpoch:], uint32(epoch))
+}
+
+// setCRC writes the CRC of the bytes as they are now.
+func (b Batch) setCRC() {
+	binary.BigEndian.PutUint32(b[posCRC:], crc32.Checksum(b[posAttributes:], castagnoli))
+}
+
+// setAttributes writes the flag bits; setCRC must follow.
+func (b Batch) setAttributes(a int16) {
+	binary.BigEndian.PutUint16(b[posAttributes:], uint16(a))
+}
+
+// setLength writes the length field from the length of b.
+func (b Batch) setLength() {
+	binary.BigEndian.PutUint32(b[posLength:], uint32(len(b)-lengthPrefix))
 }
