@@ -21,7 +21,7 @@ func adminHandler(h *health, metrics prometheus.Gatherer, withPprof bool) http.H
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", report(h.whyUnhealthy))
 	mux.HandleFunc("GET /readyz", report(h.whyNotReady))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	if withPprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

@@ -70,6 +70,7 @@ type GroupConfig struct {
 	InitialRebalanceDelay time.Duration `mapstructure:"initial_rebalance_delay"`
 	MinSessionTimeout     time.Duration `mapstructure:"min_session_timeout"`
 	MaxSessionTimeout     time.Duration `mapstructure:"max_session_timeout"`
+	MaxMembers            int           `mapstructure:"max_members"`
 	OffsetsRetention      time.Duration `mapstructure:"offsets_retention"`
 }
 
@@ -104,6 +105,7 @@ func Default() Config {
 			InitialRebalanceDelay: 3 * time.Second,
 			MinSessionTimeout:     6 * time.Second,
 			MaxSessionTimeout:     30 * time.Minute,
+			MaxMembers:            10_000,
 			OffsetsRetention:      7 * 24 * time.Hour,
 		},
 		Shutdown: ShutdownConfig{Drain: 10 * time.Second},

@@ -3,12 +3,14 @@ package broker
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"brokerd/broker/kafka"
+	"brokerd/consumer"
 	"brokerd/producer"
 	"brokerd/topic"
 )
@@ -68,11 +70,13 @@ func (m syncMetrics) observe(took time.Duration, logs int) {
 // collector reads the state of the broker when it is asked, so that nothing has to be kept up to date beside it.
 type collector struct {
 	topics *topic.Registry
+	groups *consumer.Groups
 	server *kafka.Server
 	budget *producer.Budget
 
 	perTopic     []metric[*topic.Topic]
 	perPartition []metric[*topic.Partition]
+	perPosition  []metric[position]
 	perRequest   []metric[kafka.RequestStats]
 	whole        []metric[*collector]
 }
@@ -123,4 +127,33 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			}
 		}
 	}
+	for group, offsets := range c.groups.AllOffsets() {
+		label := strings.ToValidUTF8(group, "\ufffd") // a group id may be any bytes, a label may not
+		for _, o := range offsets {
+			p, ok := c.position(o)
+			if !ok {
+				continue
+			}
+			for _, m := range c.perPosition {
+				m.send(ch, p, label, o.Topic, strconv.Itoa(int(o.Partition)))
+			}
+		}
+	}
+}
+
+// position puts a committed offset beside the watermarks of its partition, if that can be read.
+func (c *collector) position(o consumer.Committed) (position, bool) {
+	t, ok := c.topics.Get(o.Topic)
+	if !ok {
+		return position{}, false
+	}
+	p, err := t.Partition(o.Partition)
+	if err != nil {
+		return position{}, false
+	}
+	b, err := p.Bounds()
+	if err != nil {
+		return position{}, false
+	}
+	return position{committed: o.Offset.Offset, start: b.Start, durable: b.Durable}, true
 }

@@ -2,15 +2,17 @@ package broker
 
 import (
 	"brokerd/broker/kafka"
+	"brokerd/consumer"
 	"brokerd/log"
 	"brokerd/producer"
 	"brokerd/topic"
 )
 
 // newCollector lists the metrics: one line is all that a new one needs, besides its line in docs/metrics.md.
-func newCollector(t *topic.Registry, s *kafka.Server, b *producer.Budget) *collector {
+func newCollector(t *topic.Registry, g *consumer.Groups, s *kafka.Server, b *producer.Budget) *collector {
 	return &collector{
 		topics: t,
+		groups: g,
 		server: s,
 		budget: b,
 
@@ -33,6 +35,12 @@ func newCollector(t *topic.Registry, s *kafka.Server, b *producer.Budget) *colle
 				bound(func(b log.Bounds) int64 { return b.End }), "topic", "partition"),
 			gauge("log_bytes", "Bytes of all batches on disk.",
 				func(p *topic.Partition) float64 { return float64(p.Size()) }, "topic", "partition"),
+		},
+		perPosition: []metric[position]{
+			gauge("group_offset", "Offset that the group committed: the next one it will read.",
+				func(p position) float64 { return float64(p.committed) }, "group", "topic", "partition"),
+			gauge("group_lag", "Records between the group's offset and the newest readable one.",
+				func(p position) float64 { return float64(p.lag()) }, "group", "topic", "partition"),
 		},
 		perRequest: []metric[kafka.RequestStats]{
 			counter("requests_total", "Requests answered.",
@@ -73,3 +81,11 @@ func bound(of func(log.Bounds) int64) func(*topic.Partition) float64 {
 		return float64(of(b))
 	}
 }
+
+// position is where a group stands in a partition.
+type position struct {
+	committed, start, durable int64
+}
+
+// lag counts what is still to be read: records that retention deleted can no longer be.
+func (p position) lag() int64 { return max(p.durable-max(p.committed, p.start), 0) }

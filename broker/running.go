@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"brokerd/broker/kafka"
+	"brokerd/consumer"
 	"brokerd/log"
 	"brokerd/producer"
 	"brokerd/topic"
@@ -17,7 +18,7 @@ import (
 // running is what start has brought up; stop takes it down, whatever of it there is.
 type running struct {
 	*parts
-	admin, committer, retention, kafka *part
+	admin, committer, retention, groups, kafka *part
 
 	topics *topic.Registry
 }
@@ -54,13 +55,19 @@ func (b *Broker) start(r *running) error {
 	b.health.watch(r.topics)
 	r.retention = r.run(r.topics.Run)
 
+	groups, err := consumer.Open(b.groupOptions(r.topics))
+	if err != nil {
+		return fmt.Errorf("open groups: %w", err)
+	}
+	r.groups = r.run(groups.Run)
+
 	ids, err := producer.OpenIDs(b.dir.db)
 	if err != nil {
 		return fmt.Errorf("open producer ids: %w", err)
 	}
 	budget := producer.NewBudget(int64(b.config.Memory.Budget))
-	server := kafka.New(b.kafkaOptions(r.topics, ids, budget))
-	if err := registerAll(metrics, newCollector(r.topics, server, budget)); err != nil {
+	server := kafka.New(b.kafkaOptions(r.topics, groups, ids, budget))
+	if err := registerAll(metrics, newCollector(r.topics, groups, server, budget)); err != nil {
 		return err
 	}
 	door, err := bind(r.ending, b.config.Kafka.Listen)
@@ -78,7 +85,8 @@ func (b *Broker) stop(r *running) error {
 	began := time.Now()
 	b.health.setNotReady("draining")
 	b.logger.Info().Stringer("drain", b.config.Shutdown.Drain).Msg("stopping: no new connections, waiting for the answers due")
-	r.kafka.stop() // stops accepting, then waits for the connections
+	r.kafka.stop()  // stops accepting, then waits for the connections
+	r.groups.stop() // saves what members committed
 	r.retention.stop()
 	var topics error
 	if r.topics != nil {
@@ -108,7 +116,24 @@ func (b *Broker) topicOptions(c *log.Committer) topic.Options {
 	}
 }
 
-func (b *Broker) kafkaOptions(t *topic.Registry, ids *producer.IDs, budget *producer.Budget) kafka.Options {
+func (b *Broker) groupOptions(t *topic.Registry) consumer.Options {
+	s := consumer.DefaultSettings()
+	s.InitialDelay = b.config.Group.InitialRebalanceDelay
+	s.MinSession = b.config.Group.MinSessionTimeout
+	s.MaxSession = b.config.Group.MaxSessionTimeout
+	s.Retention = b.config.Group.OffsetsRetention
+	s.MaxMembers = b.config.Group.MaxMembers
+	find := func(name string) (topic.ID, int32, bool) {
+		found, ok := t.Get(name)
+		if !ok {
+			return topic.ID{}, 0, false
+		}
+		return found.ID(), int32(len(found.Partitions())), true
+	}
+	return consumer.Options{DB: b.dir.db, Topics: find, Settings: s, Logger: b.logger}
+}
+
+func (b *Broker) kafkaOptions(t *topic.Registry, g *consumer.Groups, ids *producer.IDs, budget *producer.Budget) kafka.Options {
 	return kafka.Options{
 		Topics:     t,
 		IDs:        ids,

@@ -41,6 +41,7 @@ func (c Config) problems() map[string]string {
 	p.within("group/max_session_timeout", c.Group.MaxSessionTimeout, time.Millisecond, 24*time.Hour)
 	p.require(c.Group.MinSessionTimeout <= c.Group.MaxSessionTimeout, "group/min_session_timeout",
 		"must not be above group.max_session_timeout (%v)", c.Group.MaxSessionTimeout)
+	p.between("group/max_members", int64(c.Group.MaxMembers), 1, 1_000_000)
 	p.within("group/offsets_retention", c.Group.OffsetsRetention, time.Minute, 10*365*24*time.Hour)
 	p.within("shutdown/drain", c.Shutdown.Drain, 100*time.Millisecond, time.Hour)
 	return p

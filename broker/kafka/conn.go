@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -217,8 +216,8 @@ func (s *Server) lookup(p prelude) (*api, error) {
 	if p.key != keyApiVersions && (p.version < a.min || p.version > a.max) {
 		return nil, refuse("%s version %d, but %d to %d are served", a.name, p.version, a.min, a.max)
 	}
-	if p.key != keyProduce && p.size > maxSmallFrame {
-		return nil, refuse("a %s request of %d bytes, more than %d", a.name, p.size, maxSmallFrame)
+	if p.key != keyProduce && p.size > maxDecoded {
+		return nil, refuse("a %s request of %d bytes, more than %d", a.name, p.size, maxDecoded)
 	}
 	return a, nil
 }
@@ -237,14 +236,8 @@ func (c *conn) handle(r *request, frame []byte) error {
 		r.answer = c.s.unsupportedApiVersions(r)
 		return nil
 	}
-	r.body = kmsg.RequestForKey(r.api.key)
-	r.body.SetVersion(r.version)
-	b, err := r.decodeHeader(frame)
-	if err != nil {
+	if err := r.decode(frame); err != nil {
 		return err
-	}
-	if err := r.body.ReadFrom(b); err != nil {
-		return refuse("a malformed %s request of version %d: %v", r.api.name, r.version, err)
 	}
 	return c.guard(r, func() error {
 		r.answer = r.api.handle(c.s, r)

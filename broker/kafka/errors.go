@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"brokerd/consumer"
 	"brokerd/log"
 	"brokerd/producer"
 	"brokerd/topic"
@@ -17,10 +18,17 @@ const (
 	codeUnknownTopicOrPartition    int16 = 3
 	codeRequestTimedOut            int16 = 7
 	codeMessageTooLarge            int16 = 10
+	codeOffsetMetadataTooLarge     int16 = 12
 	codeCoordinatorNotAvailable    int16 = 15
 	codeInvalidTopic               int16 = 17
 	codeRecordListTooLarge         int16 = 18
 	codeInvalidRequiredAcks        int16 = 21
+	codeIllegalGeneration          int16 = 22
+	codeInconsistentGroupProtocol  int16 = 23
+	codeInvalidGroupID             int16 = 24
+	codeUnknownMemberID            int16 = 25
+	codeInvalidSessionTimeout      int16 = 26
+	codeRebalanceInProgress        int16 = 27
 	codeInvalidTimestamp           int16 = 32
 	codeUnsupportedVersion         int16 = 35
 	codeTopicAlreadyExists         int16 = 36
@@ -34,9 +42,15 @@ const (
 	codeInvalidProducerEpoch       int16 = 47
 	codeTransactionalIDDenied      int16 = 53
 	codeStorageError               int16 = 56
+	codeNonEmptyGroup              int16 = 68
+	codeGroupIDNotFound            int16 = 69
 	codeFencedLeaderEpoch          int16 = 74
 	codeUnknownLeaderEpoch         int16 = 75
 	codeUnsupportedCompressionType int16 = 76
+	codeMemberIDRequired           int16 = 79
+	codeGroupMaxSizeReached        int16 = 81
+	codeFencedInstanceID           int16 = 82
+	codeGroupSubscribedToTopic     int16 = 86
 	codeInvalidRecord              int16 = 87
 	codeUnknownTopicID             int16 = 100
 	codeMismatchedEndpointType     int16 = 114
@@ -60,6 +74,8 @@ var errorCodes = []struct {
 
 	{producer.ErrOutOfOrder, codeOutOfOrderSequence},
 	{producer.ErrFenced, codeInvalidProducerEpoch},
+	{producer.ErrOverBudget, codeMessageTooLarge},
+	{producer.ErrBadSnapshot, codeStorageError},
 
 	{log.ErrTooLarge, codeRecordListTooLarge},
 	{log.ErrBadCRC, codeCorruptMessage},
@@ -69,6 +85,25 @@ var errorCodes = []struct {
 	{log.ErrNoSpace, codeStorageError},
 	{log.ErrFailed, codeStorageError},
 	{log.ErrClosed, codeStorageError},
+
+	{consumer.ErrInvalidGroupID, codeInvalidGroupID},
+	{consumer.ErrInvalidSessionTimeout, codeInvalidSessionTimeout},
+	{consumer.ErrInconsistentProtocol, codeInconsistentGroupProtocol},
+	{consumer.ErrMemberIDRequired, codeMemberIDRequired},
+	{consumer.ErrUnknownMember, codeUnknownMemberID},
+	{consumer.ErrIllegalGeneration, codeIllegalGeneration},
+	{consumer.ErrRebalanceInProgress, codeRebalanceInProgress},
+	{consumer.ErrFencedInstance, codeFencedInstanceID},
+	{consumer.ErrGroupFull, codeGroupMaxSizeReached},
+	{consumer.ErrTooLarge, codeInvalidRequest},
+	{consumer.ErrNotFound, codeGroupIDNotFound},
+	{consumer.ErrNonEmpty, codeNonEmptyGroup},
+	{consumer.ErrSubscribed, codeGroupSubscribedToTopic},
+	{consumer.ErrMetadataTooLarge, codeOffsetMetadataTooLarge},
+	{consumer.ErrUnknownPartition, codeUnknownTopicOrPartition},
+	{consumer.ErrInvalidOffset, codeInvalidRequest},
+	{consumer.ErrStorage, codeCoordinatorNotAvailable},
+	{consumer.ErrClosed, codeCoordinatorNotAvailable},
 
 	{context.DeadlineExceeded, codeRequestTimedOut},
 	{context.Canceled, codeRequestTimedOut},

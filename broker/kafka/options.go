@@ -5,6 +5,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"brokerd/consumer"
 	"brokerd/producer"
 	"brokerd/topic"
 )
@@ -12,6 +13,7 @@ import (
 // Options is what a Server is made of. Zero limits take the defaults named beside them.
 type Options struct {
 	Topics *topic.Registry
+	Groups *consumer.Groups
 	IDs    *producer.IDs
 	Budget *producer.Budget // every request frame is drawn from it
 	Logger zerolog.Logger

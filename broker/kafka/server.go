@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"brokerd/consumer"
 	"brokerd/producer"
 	"brokerd/topic"
 )
@@ -15,6 +16,7 @@ import (
 type Server struct {
 	o       Options
 	topics  *topic.Registry
+	groups  *consumer.Groups
 	ids     *producer.IDs
 	log     zerolog.Logger
 	apis    [maxKey + 1]*api // by key; nil: not served
@@ -25,7 +27,8 @@ type Server struct {
 // New makes a server.
 func New(o Options) *Server {
 	o.Limits.setDefaults()
-	s := &Server{o: o, topics: o.Topics, ids: o.IDs, log: o.Logger}
+	o.Limits.MaxFrame = int32(min(int64(o.Limits.MaxFrame), o.Budget.Limit()))
+	s := &Server{o: o, topics: o.Topics, groups: o.Groups, ids: o.IDs, log: o.Logger}
 	for _, a := range table() {
 		s.apis[a.key] = a
 	}

@@ -49,6 +49,7 @@ func newConsumption(job consumeJob, p plan, out, stderr io.Writer) *consumption 
 // options are those of the client that reads.
 func (c *consumption) options() []kgo.Opt {
 	opts := []kgo.Opt{
+		kgo.WithHooks(&outage{w: c.stderr}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // retention overtook us: go on with what is left
 		kgo.KeepControlRecords(),                          // they are not printed, but they may be the last offset
 		kgo.KeepRetryableFetchErrors(),                    // tell about them

@@ -77,6 +77,7 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 		newTopicCommand(),
 		newProduceCommand(),
 		newConsumeCommand(),
+		newGroupCommand(),
 		newVersion(),
 	)
 	return root, func() bool { return started }

@@ -64,7 +64,7 @@ last are offsets.`,
 				return err
 			}
 			defer in.Close()
-			cl, err := r.open(cmd.Context(), opts...)
+			cl, err := r.open(cmd.Context(), append(opts, kgo.WithHooks(&outage{w: cmd.ErrOrStderr()}))...)
 			if err != nil {
 				return err
 			}
