@@ -241,11 +241,7 @@ func printMoves(w io.Writer, asJSON, dryRun bool, moves []move) error {
 			}
 			continue
 		}
-		before := "-"
-		if m.Before != nil {
-			before = strconv.FormatInt(*m.Before, 10)
-		}
-		out.add(m.Topic, m.Partition, before, m.After, m.Start, m.End)
+		out.add(m.Topic, m.Partition, orDash(m.Before), m.After, m.Start, m.End)
 	}
 	if asJSON {
 		return nil

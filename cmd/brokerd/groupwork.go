@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -156,11 +155,7 @@ func (t groupText) print(w io.Writer) error {
 	}
 	partitions := newTable("TOPIC", ">PARTITION", ">COMMITTED", ">END", ">LAG", "MEMBER")
 	for _, p := range t.Partitions {
-		committed := "-"
-		if p.Committed != nil {
-			committed = strconv.FormatInt(*p.Committed, 10)
-		}
-		partitions.add(p.Topic, p.Partition, committed, p.End, p.Lag, p.Member)
+		partitions.add(p.Topic, p.Partition, orDash(p.Committed), p.End, p.Lag, p.Member)
 	}
 	return partitions.print(w)
 }

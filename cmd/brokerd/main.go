@@ -78,6 +78,7 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 		newProduceCommand(),
 		newConsumeCommand(),
 		newGroupCommand(),
+		newLogCommand(),
 		newVersion(),
 	)
 	return root, func() bool { return started }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -205,14 +204,6 @@ func deleteTopics(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON boo
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// offsetText is an offset, or "-" for none.
-func offsetText(offset int64) string {
-	if offset < 0 {
-		return "-"
-	}
-	return strconv.FormatInt(offset, 10)
 }
 
 // sourceText names the place that a setting comes from: "topic", "broker" or "default".
