@@ -163,7 +163,7 @@ func (c *conn) readRequest(accept context.Context) (*request, error) {
 		return nil, err
 	}
 	size := int(p.size) - (preludeSize - 4)
-	r := &request{conn: c, api: a, version: p.version, arrived: time.Now(), draining: accept.Done()}
+	r := &request{conn: c, api: a, version: p.version, arrived: time.Now(), accepting: accept}
 	r.cost = min(int64(p.size), c.s.o.Limits.InFlightBytes)
 	if err := c.inFlight.Acquire(accept, r.cost); err != nil {
 		return nil, err

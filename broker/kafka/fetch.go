@@ -54,7 +54,7 @@ type fetchPart struct {
 func (s *Server) fetch(r *request) answer {
 	f := s.planFetch(r.body.(*kmsg.FetchRequest))
 	return func(ctx context.Context) (reply, error) {
-		f.run(ctx, r.draining)
+		f.run(ctx, r.accepting.Done())
 		return f, nil
 	}
 }

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"context"
 	"encoding/binary"
 	"time"
 
@@ -16,7 +17,7 @@ type request struct {
 	clientID    string       // as the client names itself; may be empty
 	body        kmsg.Request // of the kind of the api's key
 	arrived     time.Time
-	draining    <-chan struct{} // closed when the server stops: answers that wait for something to happen end
+	accepting   context.Context // done when the server stops: answers that wait for something to happen end
 	answer      answer
 	cost        int64 // bytes in flight until the answer is sent
 }
