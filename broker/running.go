@@ -136,6 +136,7 @@ func (b *Broker) groupOptions(t *topic.Registry) consumer.Options {
 func (b *Broker) kafkaOptions(t *topic.Registry, g *consumer.Groups, ids *producer.IDs, budget *producer.Budget) kafka.Options {
 	return kafka.Options{
 		Topics:     t,
+		Groups:     g,
 		IDs:        ids,
 		Budget:     budget,
 		Logger:     b.logger,
