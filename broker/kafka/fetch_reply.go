@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"brokerd/log"
 	"brokerd/topic"
 )
 
@@ -23,11 +22,10 @@ type fetchEncoder struct {
 	cuts    []cut
 }
 
-// cut is a place in the encoded bytes where records are to be put in.
+// cut is a place in the encoded bytes where the records of a partition are to be put in.
 type cut struct {
-	at      int
-	records log.Range
-	stats   *topic.Stats
+	at   int
+	part *fetchPart
 }
 
 // send implements reply.
@@ -48,17 +46,23 @@ func (f *fetch) send(c *conn, r *request) error {
 		if _, err := w.Write(e.b[from:cut.at]); err != nil {
 			return err
 		}
-		if err := c.out.sendRange(w, cut.records); err != nil {
+		if err := c.out.sendRange(w, cut.part.found); err != nil {
 			return err
 		}
-		cut.stats.RecordsOut.Add(cut.records.Next - cut.records.Base)
-		cut.stats.BytesOut.Add(cut.records.Length)
+		cut.part.count()
 		from = cut.at
 	}
 	if _, err := w.Write(e.b[from:]); err != nil {
 		return err
 	}
 	return w.Flush()
+}
+
+// count adds what was sent to the topic's counters.
+func (part *fetchPart) count() {
+	stats := part.p.Topic().Stats()
+	stats.RecordsOut.Add(part.found.Next - part.found.Base)
+	stats.BytesOut.Add(part.found.Length)
 }
 
 func (e *fetchEncoder) response(f *fetch) {
@@ -118,7 +122,7 @@ func (e *fetchEncoder) records(part *fetchPart) {
 		e.int32(int32(n))
 	}
 	if n > 0 {
-		e.cuts = append(e.cuts, cut{len(e.b), part.found, part.p.Topic().Stats()})
+		e.cuts = append(e.cuts, cut{len(e.b), part})
 	}
 }
 
