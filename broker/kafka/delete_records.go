@@ -34,9 +34,6 @@ func (s *Server) trim(name string, q kmsg.DeleteRecordsRequestTopicPartition) (i
 	if err != nil {
 		return 0, err
 	}
-	if c := p.Topic().Config(); c.Compact && !c.Delete {
-		return 0, faultf(codePolicyViolation, "records of a compacted topic are deleted by their keys")
-	}
 	if q.Offset < -1 {
 		return 0, faultf(codeOffsetOutOfRange, "offset is %d", q.Offset)
 	}

@@ -71,6 +71,8 @@ var errorCodes = []struct {
 	{topic.ErrTooLarge, codeMessageTooLarge},
 	{topic.ErrBadTimestamp, codeInvalidTimestamp},
 	{topic.ErrKeyless, codeInvalidRecord},
+	{topic.ErrPolicy, codePolicyViolation},
+	{topic.ErrNewerFormat, codeStorageError},
 
 	{producer.ErrOutOfOrder, codeOutOfOrderSequence},
 	{producer.ErrFenced, codeInvalidProducerEpoch},
