@@ -1,8 +1,12 @@
 package broker
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 
+	"brokerd/log"
 	"brokerd/topic"
 )
 
@@ -35,7 +39,7 @@ func (h *health) whyNotReady() string {
 	return h.notReady
 }
 
-// whyUnhealthy names a log that failed for good, if there is one.
+// whyUnhealthy names the logs that failed for good, one a line, if there are any.
 func (h *health) whyUnhealthy() string {
 	h.mu.Lock()
 	topics := h.topics
@@ -43,5 +47,14 @@ func (h *health) whyUnhealthy() string {
 	if topics == nil {
 		return ""
 	}
-	return ""
+	var lines []string
+	for _, t := range topics.List() {
+		for _, p := range t.Partitions() {
+			if err := p.Err(); err != nil && !errors.Is(err, topic.ErrNotFound) && !errors.Is(err, log.ErrClosed) {
+				lines = append(lines, fmt.Sprintf("topic %s partition %d takes no records until the broker is started again: %v",
+					t.Name(), p.Index(), err))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }

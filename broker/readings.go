@@ -35,6 +35,12 @@ func newCollector(t *topic.Registry, g *consumer.Groups, s *kafka.Server, b *pro
 				bound(func(b log.Bounds) int64 { return b.End }), "topic", "partition"),
 			gauge("log_bytes", "Bytes of all batches on disk.",
 				func(p *topic.Partition) float64 { return float64(p.Size()) }, "topic", "partition"),
+			gauge("log_failed", "1 when the partition takes no records until the broker is started again.", failed,
+				"topic", "partition"),
+			gauge("log_damaged_ranges", "Damaged ranges found, whose records are withheld.",
+				func(p *topic.Partition) float64 { return float64(len(p.Damaged())) }, "topic", "partition"),
+			counter("log_indexes_rebuilt_total", "Missing, short or wrong indexes that the start made anew.",
+				func(p *topic.Partition) float64 { return float64(p.Recovery().IndexesRebuilt) }, "topic", "partition"),
 		},
 		perPosition: []metric[position]{
 			gauge("group_offset", "Offset that the group committed: the next one it will read.",
@@ -80,6 +86,13 @@ func bound(of func(log.Bounds) int64) func(*topic.Partition) float64 {
 		}
 		return float64(of(b))
 	}
+}
+
+func failed(p *topic.Partition) float64 {
+	if p.Err() != nil {
+		return 1
+	}
+	return 0
 }
 
 // position is where a group stands in a partition.

@@ -50,7 +50,7 @@ func (b *Broker) start(r *running) error {
 	b.health.setNotReady("recovering the topics")
 	r.topics, err = topic.Open(r.ending, b.topicOptions(committer))
 	if err != nil {
-		return fmt.Errorf("open topics: %w", err)
+		return explainTopics(err)
 	}
 	b.health.watch(r.topics)
 	r.retention = r.run(r.topics.Run)
@@ -114,6 +114,18 @@ func (b *Broker) topicOptions(c *log.Committer) topic.Options {
 		Logger:     b.logger,
 		RetainEach: b.config.Topic.RetentionCheck,
 	}
+}
+
+// explainTopics gives an error of topic.Open the kind that decides how the process ends.
+func explainTopics(err error) error {
+	switch {
+	case errors.Is(err, topic.ErrBadConfig):
+		return &ConfigError{Problems: []string{"topic.settings: " + err.Error()}}
+	case errors.Is(err, topic.ErrNewerFormat):
+		return fmt.Errorf("%w: %w; run the newer brokerd that wrote it, or choose another directory with --data",
+			ErrNewerFormat, err)
+	}
+	return fmt.Errorf("open topics: %w", err)
 }
 
 func (b *Broker) groupOptions(t *topic.Registry) consumer.Options {

@@ -19,6 +19,7 @@ type Partition struct {
 	index   int32
 	log     *log.Log // nil when it could not be opened
 	fault   error    // why
+	found   log.Recovery
 	deleted atomic.Bool
 
 	// mu makes the duplicate check, the append and the record of it one step; the log calls the table only under it.
@@ -45,7 +46,7 @@ func (p *Partition) open(o Options, topicDir string) (log.Recovery, error) {
 	if err != nil {
 		return found, err
 	}
-	p.log = l
+	p.log, p.found = l, found
 	return found, nil
 }
 
@@ -165,6 +166,17 @@ func (p *Partition) Err() error {
 		return err
 	}
 	return p.log.Err()
+}
+
+// Recovery is what was found and done when the log was opened.
+func (p *Partition) Recovery() log.Recovery { return p.found }
+
+// Damaged lists the damaged ranges found so far: their records are withheld.
+func (p *Partition) Damaged() []log.CorruptError {
+	if p.log == nil {
+		return nil
+	}
+	return p.log.Damaged()
 }
 
 // Producers lists the partition's idempotent producers.
