@@ -33,6 +33,9 @@ func (p *Partition) Append(b log.Batch) (Appended, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return Appended{}, p.explain(log.ErrClosed)
+	}
 	duplicate, err := p.table.Check(b)
 	if err != nil {
 		return Appended{}, err

@@ -22,10 +22,12 @@ type Partition struct {
 	found   log.Recovery
 	deleted atomic.Bool
 
-	// mu makes the duplicate check, the append and the record of it one step; the log calls the table only under it.
+	// mu makes the duplicate check, the append and the record of it one step; the log, once open, calls the table only
+	// under it, or when nothing is appended any more.
 	mu      sync.Mutex
 	table   *producer.Table // guarded by mu
 	stamped int64           // guarded by mu: the last LogAppendTime given out, in milliseconds
+	closed  bool            // guarded by mu: nothing is appended any more
 }
 
 func newPartition(t *Topic, index int32) *Partition {
@@ -70,13 +72,14 @@ func jittered(c Config) log.Config {
 	return c.Log
 }
 
-// close closes the log cleanly.
+// close closes the log cleanly. It stops the appends first: the log takes a last snapshot of the table.
 func (p *Partition) close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
 	if p.log == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	return p.log.Close()
 }
 
@@ -204,14 +207,17 @@ func (p *Partition) Trim(offset int64) (start int64, err error) {
 	return p.log.Bounds().Start, nil
 }
 
-// retain applies retention and forgets producers that were silent for longer than expiry.
+// retain applies retention and forgets producers that were silent for longer than expiry. Appends do not wait for
+// retention, which takes no snapshot of the table.
 func (p *Partition) retain(now time.Time, expiry time.Duration) (log.Retention, error) {
 	if p.ready() != nil {
 		return log.Retention{}, nil
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.table.Expire(now, expiry)
+	if !p.closed {
+		p.table.Expire(now, expiry)
+	}
+	p.mu.Unlock()
 	did, err := p.log.Retain(now)
 	return did, p.explain(err)
 }
