@@ -156,6 +156,7 @@ func (b *Broker) kafkaOptions(t *topic.Registry, g *consumer.Groups, ids *produc
 		NodeID:     b.id.NodeID,
 		ClusterID:  b.id.ClusterID,
 		AutoCreate: b.config.Topic.AutoCreate,
+		Settings:   kafkaSettings(b.config),
 		Limits: kafka.Limits{
 			MaxFrame:      int32(b.config.Kafka.MaxRequest),
 			InFlightBytes: int64(b.config.Kafka.InFlight),
