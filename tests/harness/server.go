@@ -1,0 +1,154 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	startLimit = 60 * time.Second // for the ready line; generous for the race detector on a busy machine
+	stopLimit  = 60 * time.Second // for a clean stop
+)
+
+// Options say how a broker is started.
+type Options struct {
+	Binary string
+	Data   string   // the data directory
+	Kafka  string   // listen addresses; empty takes a free port of the loopback interface
+	HTTP   string   //
+	Args   []string // more flags of "brokerd serve"
+	Env    []string // more environment, as NAME=value
+	Wrap   []string // a command that ends by executing its arguments, such as one that sets limits first
+}
+
+// Server is one running broker. It is restarted by starting another one with its Options.
+type Server struct {
+	Kafka string // the real addresses, from the ready line
+	HTTP  string
+
+	opts Options
+	cmd  *exec.Cmd
+	out  *output
+	done chan struct{} // closed when the process has ended
+	err  error         // how it ended; valid after done
+}
+
+// Start runs a broker and returns when it is ready. The caller must end it with Stop or Kill.
+func Start(o Options) (*Server, error) {
+	s, err := Launch(o)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case line := <-s.out.ready:
+		s.Kafka, s.HTTP = line.Kafka, line.HTTP
+		return s, nil
+	case <-s.done:
+		return nil, fmt.Errorf("harness: the broker ended before it was ready: %v\n%s", s.err, s.Log())
+	case <-time.After(startLimit):
+		err := fmt.Errorf("harness: the broker was not ready after %s\n%s", startLimit, s.Log())
+		return nil, errors.Join(err, s.Kill())
+	}
+}
+
+// Launch runs a broker without waiting for it to be ready.
+func Launch(o Options) (*Server, error) {
+	if o.Kafka == "" {
+		o.Kafka = "127.0.0.1:0"
+	}
+	if o.HTTP == "" {
+		o.HTTP = "127.0.0.1:0"
+	}
+	args := append([]string{}, o.Wrap...)
+	args = append(args, o.Binary, "serve", "--data", o.Data, "--kafka", o.Kafka, "--http", o.HTTP)
+	args = append(args, o.Args...)
+
+	s := &Server{opts: o, out: newOutput(), done: make(chan struct{})}
+	s.cmd = exec.Command(args[0], args[1:]...)
+	s.cmd.Env = append(os.Environ(), o.Env...)
+	s.cmd.Dir = o.Data // no config.yaml of the caller's directory is picked up
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	if err := os.MkdirAll(o.Data, 0o755); err != nil {
+		return nil, fmt.Errorf("harness: make the data directory: %w", err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("harness: start the broker: %w", err)
+	}
+	go func() {
+		s.err = s.cmd.Wait()
+		close(s.done)
+	}()
+	return s, nil
+}
+
+// Again are the options that start the broker on the same data and the same ports.
+func (s *Server) Again() Options {
+	o := s.opts
+	o.Kafka, o.HTTP = s.Kafka, s.HTTP
+	return o
+}
+
+// PID is the broker's process id.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
+// Log is everything that the broker printed so far.
+func (s *Server) Log() string { return s.out.String() }
+
+// Kill ends the process at once, as a crash does. Killing an ended process is no error.
+func (s *Server) Kill() error {
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("harness: kill the broker: %w", err)
+	}
+	<-s.done
+	return nil
+}
+
+// Stop asks the broker to end and returns an error unless it ended cleanly, with exit code 0, in time.
+func (s *Server) Stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("harness: stop the broker: %w", err)
+	}
+	code, err := s.Wait()
+	if err == nil && code != 0 {
+		err = fmt.Errorf("harness: the broker ended with code %d after SIGTERM\n%s", code, s.Log())
+	}
+	return err
+}
+
+// Wait waits for the process to end by itself and returns its exit code; -1 after a signal.
+func (s *Server) Wait() (int, error) {
+	select {
+	case <-s.done:
+		return s.cmd.ProcessState.ExitCode(), nil
+	case <-time.After(stopLimit):
+		err := fmt.Errorf("harness: the broker was still running after %s\n%s", stopLimit, s.Log())
+		return 0, errors.Join(err, s.Kill())
+	}
+}
+
+// Running says whether the process lives.
+func (s *Server) Running() bool {
+	select {
+	case <-s.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Faults are the lines of the log that no test provokes: panics and reports of the race detector.
+func (s *Server) Faults() []string {
+	var found []string
+	for line := range strings.Lines(s.Log()) {
+		if strings.HasPrefix(line, "panic:") || strings.Contains(line, "WARNING: DATA RACE") ||
+			strings.Contains(line, `"level":"panic"`) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
