@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -43,6 +44,20 @@ func (l *Ledger) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.acked)
+}
+
+// Offsets are the acknowledged offsets of one partition, in order.
+func (l *Ledger) Offsets(topic string, partition int32) []int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var offsets []int64
+	for at := range l.acked {
+		if at.Topic == topic && at.Partition == partition {
+			offsets = append(offsets, at.Offset)
+		}
+	}
+	slices.Sort(offsets)
+	return offsets
 }
 
 // Clone is an independent copy.

@@ -44,15 +44,23 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.AwaitReady(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// AwaitReady returns when the broker is ready. After an error the process has ended.
+func (s *Server) AwaitReady() error {
 	select {
 	case line := <-s.out.ready:
 		s.Kafka, s.HTTP = line.Kafka, line.HTTP
-		return s, nil
+		return nil
 	case <-s.done:
-		return nil, fmt.Errorf("harness: the broker ended before it was ready: %v\n%s", s.err, s.Log())
+		return fmt.Errorf("harness: the broker ended before it was ready: %v\n%s", s.err, s.Log())
 	case <-time.After(startLimit):
 		err := fmt.Errorf("harness: the broker was not ready after %s\n%s", startLimit, s.Log())
-		return nil, errors.Join(err, s.Kill())
+		return errors.Join(err, s.Kill())
 	}
 }
 
