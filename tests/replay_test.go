@@ -70,7 +70,7 @@ func TestReplay(t *testing.T) {
 // tool runs a command of the binary against a broker and returns what it printed.
 func tool(t *testing.T, s *harness.Server, args ...string) []byte {
 	t.Helper()
-	cmd := exec.CommandContext(limited(t, 60*time.Second), s.Again().Binary, append(args, "--broker", s.Kafka)...)
+	cmd := exec.CommandContext(limited(t, 60*time.Second), s.Again().Binary, append(args, "--server", s.Kafka)...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	if err := cmd.Run(); err != nil {
