@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"time"
+
+	"brokerd/log"
 )
 
 // maxPartitions is the most partitions a topic may have: the most that Kafka's controller makes in one request.
@@ -22,7 +24,10 @@ type Spec struct {
 // Errors: ErrExists, ErrBadName (also for a name that differs from an existing one only in "." and "_"),
 // ErrBadPartitions, ErrBadConfig.
 func (r *Registry) Create(s Spec) (*Topic, error) {
-	defer r.take()()
+	if err := r.take(); err != nil {
+		return nil, err
+	}
+	defer r.give()
 	partitions, err := r.vet(s)
 	if err != nil {
 		return nil, err
@@ -79,7 +84,10 @@ func (r *Registry) vet(s Spec) (int32, error) {
 
 // AddPartitions grows a topic to total partitions. ErrNotFound, ErrBadPartitions when total is not larger.
 func (r *Registry) AddPartitions(name string, total int32, validateOnly bool) error {
-	defer r.take()()
+	if err := r.take(); err != nil {
+		return err
+	}
+	defer r.give()
 	t, ok := r.Get(name)
 	if !ok {
 		return fmt.Errorf("%w: %s", ErrNotFound, name)
@@ -112,7 +120,10 @@ func (r *Registry) Delete(name string) error {
 
 // unlist removes a topic from the registry.
 func (r *Registry) unlist(name string) (*Topic, error) {
-	defer r.take()()
+	if err := r.take(); err != nil {
+		return nil, err
+	}
+	defer r.give()
 	t, ok := r.Get(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
@@ -136,7 +147,10 @@ func (r *Registry) Replace(name string, settings map[string]string, validateOnly
 
 // reset gives a topic the settings that edit makes of its present ones. They take effect at once.
 func (r *Registry) reset(name string, validateOnly bool, edit func(levels) (overrides, error)) error {
-	defer r.take()()
+	if err := r.take(); err != nil {
+		return err
+	}
+	defer r.give()
 	t, ok := r.Get(name)
 	if !ok {
 		return fmt.Errorf("%w: %s", ErrNotFound, name)
@@ -160,8 +174,14 @@ func (r *Registry) reset(name string, validateOnly bool, edit func(levels) (over
 	return nil
 }
 
-// take waits for the turn to make a change; the caller defers what it returns.
-func (r *Registry) take() (release func()) {
+// take waits for the turn to make a change, which the caller gives back: log.ErrClosed after Close.
+func (r *Registry) take() error {
 	r.turn <- struct{}{}
-	return func() { <-r.turn }
+	if r.closed {
+		r.give()
+		return fmt.Errorf("topic: the registry is closed: %w", log.ErrClosed)
+	}
+	return nil
 }
+
+func (r *Registry) give() { <-r.turn }

@@ -2,7 +2,10 @@ package topic
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"brokerd/log"
 )
 
 // Run applies retention, rolls segments by age and expires producers until ctx is done.
@@ -29,7 +32,7 @@ func (r *Registry) retain(ctx context.Context, said map[*Partition]string) {
 				return
 			}
 			did, err := p.retain(time.Now(), r.o.Defaults.ProducerIDExpiry)
-			if err != nil {
+			if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, log.ErrClosed) {
 				next[p] = err.Error()
 				if said[p] != next[p] {
 					r.o.Logger.Error().Err(err).Str("topic", t.name).Int32("partition", p.index).

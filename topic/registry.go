@@ -54,7 +54,8 @@ type Registry struct {
 
 	// turn is taken by whoever changes the set of topics or a topic's state: changes are made one at a time, each one
 	// on disk before it is seen. It is not a mutex, since it is held while that happens. Readers never wait for it.
-	turn chan struct{}
+	turn   chan struct{}
+	closed bool // guarded by turn
 
 	mu     sync.RWMutex
 	byName map[string]*Topic // guarded by mu
@@ -90,9 +91,14 @@ func (r *Registry) List() []*Topic {
 	return list
 }
 
-// Close closes every log cleanly. A change that is being made is waited for; none can be made afterwards.
+// Close closes every log cleanly. A change that is being made is waited for; none can be made afterwards. A second call
+// does nothing.
 func (r *Registry) Close() error {
-	r.turn <- struct{}{} // never given back
+	if r.take() != nil {
+		return nil
+	}
+	defer r.give()
+	r.closed = true
 	var (
 		group errgroup.Group
 		mu    sync.Mutex
