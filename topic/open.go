@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -150,6 +151,11 @@ func (r *Registry) reportStrangers(root string, known map[string]bool) error {
 func (r *Registry) openLogs(ctx context.Context, topics []*Topic, counts []int32) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelLogs)
+	total := 0
+	for _, n := range counts {
+		total += int(n)
+	}
+	done := newProgress(r.o.Logger, total, time.Now())
 	for i, t := range topics {
 		next := *t.state.Load()
 		for n := range counts[i] {
@@ -161,6 +167,7 @@ func (r *Registry) openLogs(ctx context.Context, topics []*Topic, counts []int32
 			group.Go(func() error {
 				if ctx.Err() == nil {
 					r.reopen(p, present)
+					done.add(time.Now())
 				}
 				return ctx.Err()
 			})
