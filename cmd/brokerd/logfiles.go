@@ -28,7 +28,9 @@ func findLogs(fsys vfs.FS, name string) ([]logFiles, error) {
 	_, err := fsys.List(name)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
-		return oneSegment(fsys, name)
+		logs, err := oneSegment(fsys, name)
+		nameLogs(logs)
+		return logs, err
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s does not exist", name)
 	case err != nil:
@@ -41,6 +43,7 @@ func findLogs(fsys vfs.FS, name string) ([]logFiles, error) {
 	if len(logs) == 0 {
 		return nil, fmt.Errorf("there is no log below %s: name a data directory, a topic's or a partition's, or a .log file", name)
 	}
+	nameLogs(logs)
 	return logs, nil
 }
 
