@@ -200,18 +200,24 @@ func inflate(dst []byte, r io.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// zstdDecompress tries ever larger buffers: the size in a frame is a claim, and may be absent.
+// zstdBlock is the most that one block of a frame unpacks to, and what the decoder writes past its end.
+const zstdBlock = 128<<10 + 32
+
+// zstdDecompress tries ever larger buffers: the size in a frame is a claim, and may be absent. With space for a block
+// behind the room that it grants, a fault within the room is one of the data.
 func zstdDecompress(dst, b []byte, limit int) ([]byte, error) {
 	r := zstdReaders.Get().(*zstd.Decoder)
 	defer zstdReaders.Put(r)
 	for room := min(limit, max(4*len(b), 4096)); ; room = min(limit, 4*room) {
-		buf := slices.Grow(dst, room)
-		buf = buf[: len(dst) : len(dst)+room]
-		out, err := r.DecodeAll(b, buf)
-		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-			return out, err
-		}
-		if room == limit {
+		buf := slices.Grow(dst, room+zstdBlock)
+		out, err := r.DecodeAll(b, buf[:len(dst):len(dst)+room+zstdBlock])
+		size := len(out) - len(dst)
+		switch {
+		case err == nil && size <= limit:
+			return out, nil
+		case err != nil && size <= room && !errors.Is(err, zstd.ErrDecoderSizeExceeded):
+			return nil, err
+		case room == limit:
 			return nil, ErrInflated
 		}
 	}

@@ -147,7 +147,7 @@ func (p *parser) allHeaders() ([]Header, bool) {
 
 // bytes reads a length and so many bytes; nil for null.
 func (p *parser) bytes(what string) ([]byte, bool) {
-	n, ok := p.varint(-1, int64(len(p.rest)), what+" length")
+	n, ok := p.varint(-1, int64(len(p.rest)), what)
 	if !ok || n < 0 {
 		return nil, ok
 	}

@@ -3,6 +3,7 @@ package log
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -47,6 +48,9 @@ const segmentSuffix = ".log"
 // segmentName is the name of the segment file that starts at an offset, as Kafka has it.
 func segmentName(base int64) string { return fmt.Sprintf("%020d%s", base, segmentSuffix) }
 
+// maxBase leaves every offset of a segment, and the next one, below 2^63.
+const maxBase = math.MaxInt64 - 1<<33
+
 // segmentBase is the opposite of segmentName.
 func segmentBase(name string) (base int64, ok bool) {
 	digits, ok := strings.CutSuffix(name, segmentSuffix)
@@ -54,7 +58,7 @@ func segmentBase(name string) (base int64, ok bool) {
 		return 0, false
 	}
 	base, err := strconv.ParseInt(digits, 10, 64)
-	return base, err == nil && base >= 0
+	return base, err == nil && base >= 0 && base <= maxBase && segmentName(base) == name
 }
 
 // listSegments returns the base offsets of the segments that name stands for, in order, and their directory.
