@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -42,19 +43,26 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // back to the default action: the next signal kills
+	return execute(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+}
 
+// execute is run without the process around it.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root, begun := newRoot()
 	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(root.ErrOrStderr(), "brokerd:", err)
+	fmt.Fprintln(stderr, "brokerd:", err)
 	if coded := (*exitError)(nil); errors.As(err, &coded) {
 		return coded.code
 	}
 	if !begun() {
-		fmt.Fprintln(root.ErrOrStderr(), `Run "brokerd help" for the commands and their flags.`)
+		fmt.Fprintln(stderr, `Run "brokerd help" for the commands and their flags.`)
 		return exitUsage
 	}
 	return exitFailure

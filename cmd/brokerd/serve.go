@@ -56,6 +56,9 @@ func serve(c *cobra.Command, path string) error {
 		return serveError(err)
 	}
 	for _, name := range broker.UnknownEnv(os.Environ()) {
+		if name == serverEnv {
+			continue // for the commands that talk to a broker
+		}
 		logger.Warn().Str("variable", name).Msg("ignored an environment variable that looks like a setting and is none")
 	}
 	from := path
