@@ -84,5 +84,5 @@ func (b *Builder) Build() (Batch, error) {
 	binary.BigEndian.PutUint64(h[posProducerID:], uint64(id))
 	binary.BigEndian.PutUint16(h[posProducerEpoch:], uint16(epoch))
 	binary.BigEndian.PutUint32(h[posBaseSequence:], uint32(sequence))
-	return seal(h, records, b.Codec)
+	return assemble(h, records, b.Codec)
 }

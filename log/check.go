@@ -54,11 +54,11 @@ func (b Batch) Recompress(codec Codec, limit int) (Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return seal(b[:HeaderSize], records, codec)
+	return assemble(b[:HeaderSize], records, codec)
 }
 
-// seal makes a batch of a header and unpacked records: it packs them and sets length, codec and CRC.
-func seal(header, records []byte, codec Codec) (Batch, error) {
+// assemble makes a batch of a header and unpacked records: it packs them and sets length, codec and CRC.
+func assemble(header, records []byte, codec Codec) (Batch, error) {
 	packed, err := codec.Compress(append(make([]byte, 0, HeaderSize+len(records)), header...), records)
 	if err != nil {
 		return nil, err
