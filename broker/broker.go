@@ -61,8 +61,8 @@ func (b *Broker) Run(ctx context.Context) error {
 	r := &running{parts: newParts(ctx)}
 	err := b.start(r)
 	if err == nil {
-		close(b.ready)
 		b.health.setNotReady("")
+		close(b.ready)
 		b.logger.Info().Stringer("kafka", b.kafkaAddr).Stringer("http", b.httpAddr).
 			Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("ready")
 		<-r.ending.Done()
