@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"brokerd/consumer"
+	"brokerd/topic"
 )
 
 // What the requests of consumer groups share.
@@ -24,6 +25,18 @@ func awaitMembers[T any](ctx context.Context, r *request, wait consumer.Wait[T])
 		return v, codeCoordinatorNotAvailable
 	}
 	return v, codeOf(err)
+}
+
+// name is the name of the topic that a request means. Whether there is a topic of a name that was given is not looked at.
+func (f finder) name(name string, id topic.ID) (string, error) {
+	if !f.byID {
+		return name, nil
+	}
+	t, err := f.topic("", id)
+	if err != nil {
+		return "", err
+	}
+	return t.Name(), nil
 }
 
 // clientHost is the client's address in the form in which Kafka's tools show it.

@@ -7,7 +7,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"brokerd/consumer"
-	"brokerd/topic"
 )
 
 // OffsetCommit (8), versions 2 to 10; version 10 names topics by id. The answer waits until the offsets are on disk. The
@@ -28,7 +27,7 @@ func (s *Server) offsetCommit(r *request) answer {
 		rt := kmsg.NewOffsetCommitResponseTopic()
 		rt.Topic, rt.TopicID = t.Topic, t.TopicID
 		rt.Partitions = make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
-		found, err := find.topic(t.Topic, topic.ID(t.TopicID))
+		name, err := find.name(t.Topic, t.TopicID)
 		for i, p := range t.Partitions {
 			rp := &rt.Partitions[i]
 			rp.Partition = p.Partition
@@ -37,11 +36,8 @@ func (s *Server) offsetCommit(r *request) answer {
 				continue
 			}
 			results = append(results, &rp.ErrorCode)
-			commit.Offsets = append(commit.Offsets, consumer.Committed{Topic: found.Name(), Partition: p.Partition, Offset: consumer.Offset{
-				Offset:      p.Offset,
-				LeaderEpoch: p.LeaderEpoch,
-				Metadata:    text(p.Metadata),
-			}})
+			o := consumer.Offset{Offset: p.Offset, LeaderEpoch: p.LeaderEpoch, Metadata: text(p.Metadata)}
+			commit.Offsets = append(commit.Offsets, consumer.Committed{Topic: name, Partition: p.Partition, Offset: o})
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"brokerd/consumer"
-	"brokerd/topic"
 )
 
 // OffsetFetch (9), versions 1 to 10. From version 8 on it asks for many groups, in version 10 by topic ids. A null list of
@@ -54,23 +53,20 @@ func (f offsetFetch) topics(group string, asked []kmsg.OffsetFetchRequestGroupTo
 	for _, t := range asked {
 		rt := kmsg.NewOffsetFetchResponseGroupTopic()
 		rt.Topic, rt.TopicID = t.Topic, t.TopicID
-		name, code := t.Topic, codeNone
-		if f.find.byID {
-			found, err := f.find.topic("", topic.ID(t.TopicID))
-			if code = codeOf(err); err == nil {
-				name = found.Name()
-			}
-		}
+		name, err := f.find.name(t.Topic, t.TopicID)
 		for _, n := range t.Partitions {
-			place := consumer.TopicPartition{Topic: name, Partition: n}
-			if seen[place] && code == codeNone {
+			if err != nil {
+				p := partitionOffset(n, consumer.Offset{}, false)
+				p.ErrorCode = codeOf(err)
+				rt.Partitions = append(rt.Partitions, p)
 				continue
 			}
-			seen[place] = true
-			o, ok := f.groups.Committed(group, name, n)
-			p := partitionOffset(n, o, ok && code == codeNone)
-			p.ErrorCode = code
-			rt.Partitions = append(rt.Partitions, p)
+			place := consumer.TopicPartition{Topic: name, Partition: n}
+			if !seen[place] {
+				seen[place] = true
+				o, ok := f.groups.Committed(group, name, n)
+				rt.Partitions = append(rt.Partitions, partitionOffset(n, o, ok))
+			}
 		}
 		list = append(list, rt)
 	}
@@ -83,8 +79,10 @@ func (f offsetFetch) all(group string) []kmsg.OffsetFetchResponseGroupTopic {
 		if len(list) == 0 || list[len(list)-1].Topic != c.Topic {
 			t := kmsg.NewOffsetFetchResponseGroupTopic()
 			t.Topic = c.Topic
-			if found, ok := f.find.topics.Get(c.Topic); ok {
-				t.TopicID = found.ID()
+			if f.find.byID {
+				if found, ok := f.find.topics.Get(c.Topic); ok {
+					t.TopicID = found.ID()
+				}
 			}
 			list = append(list, t)
 		}
