@@ -72,7 +72,11 @@ func (r *remote) admin(ctx context.Context, f func(context.Context, *kadm.Client
 	defer cl.Close()
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	return f(ctx, kadm.NewClient(cl))
+	err = f(ctx, kadm.NewClient(cl))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s did not answer within %v: %w", r.server, adminTimeout, err)
+	}
+	return err
 }
 
 // reachError says why there is no broker at server, and what to do.
@@ -84,6 +88,8 @@ func reachError(server string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s did not answer within %v; %s", server, reachTimeout, fix)
 	case errors.As(err, &errno):
 		return fmt.Errorf("cannot reach %s: %w; %s", server, errno, fix)
 	case errors.As(err, &dns):

@@ -30,6 +30,7 @@ type consumption struct {
 	out    *bufio.Writer
 	stderr io.Writer
 	began  time.Time
+	told   string // the last trouble that was told, so as not to repeat it
 
 	printed atomic.Int64
 	bytes   atomic.Int64
@@ -162,7 +163,7 @@ func (c *consumption) run(ctx context.Context, cl *kgo.Client) error {
 		cl.AllowRebalance()
 		switch {
 		case len(read) > 0:
-			moved = time.Now()
+			moved, c.told = time.Now(), ""
 			c.pause(cl, read)
 		case !c.job.follow:
 			if err := c.skipDeleted(ctx, cl); err != nil {
@@ -197,17 +198,25 @@ func (c *consumption) fetchErrors(fetches kgo.Fetches) error {
 		switch {
 		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled):
 		case errors.As(e.Err, &lost):
-			fmt.Fprintf(c.stderr, "brokerd: %v: %v\n", p, lost)
+			c.tell(fmt.Sprintf("%v: %v", p, lost))
 		case errors.Is(e.Err, kerr.CorruptMessage):
 			return fmt.Errorf("%v: the record at offset %d is damaged on the broker's disk; `brokerd log verify` names the damage, --from reads behind it",
 				p, c.offsetOf(p))
 		case kerr.IsRetriable(e.Err) || kgo.IsRetryableBrokerErr(e.Err):
-			fmt.Fprintf(c.stderr, "brokerd: %v: %v; trying again\n", p, refused(e.Err, ""))
+			c.tell(fmt.Sprintf("%v: %v; trying again", p, refused(e.Err, "")))
 		default:
 			return fmt.Errorf("%v: %w", p, refused(e.Err, ""))
 		}
 	}
 	return nil
+}
+
+// tell writes what a person may want to know, once while it lasts.
+func (c *consumption) tell(trouble string) {
+	if trouble != c.told {
+		c.told = trouble
+		fmt.Fprintln(c.stderr, "brokerd:", trouble)
+	}
 }
 
 func (c *consumption) offsetOf(p partition) int64 {
