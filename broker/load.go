@@ -172,10 +172,13 @@ func envName(key string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, keyDelimiter, "_"))
 }
 
+// toolsEnv is the variable by which the command line tools find their broker; it is no setting of one.
+const toolsEnv = envPrefix + "SERVER"
+
 // UnknownEnv lists the variables of the environment ("name=value" each) that look like settings and are none. They are
 // no reason to refuse the start: container platforms add such names for a service that is called brokerd.
 func UnknownEnv(environ []string) []string {
-	known := map[string]bool{}
+	known := map[string]bool{toolsEnv: true}
 	for _, key := range keys() {
 		known[envName(key)] = true
 	}

@@ -155,7 +155,7 @@ func TestTopicSettingsFromTheEnvironment(t *testing.T) {
 }
 
 func TestUnknownEnv(t *testing.T) {
-	got := UnknownEnv([]string{"BROKERD_KAFKA_LISTN=x", "BROKERD_KAFKA_LISTEN=x", "HOME=/", "BROKERD_PORT=1"})
+	got := UnknownEnv([]string{"BROKERD_KAFKA_LISTN=x", "BROKERD_KAFKA_LISTEN=x", "HOME=/", "BROKERD_PORT=1", "BROKERD_SERVER=x"})
 	if want := []string{"BROKERD_KAFKA_LISTN", "BROKERD_PORT"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
