@@ -147,6 +147,9 @@ func decodeGroup(record []byte, s Settings, now time.Time) (*group, error) {
 	g.protocolType, g.protocol, g.leader = d.string(), d.string(), d.string()
 	for n := d.uvarint(); n > 0 && !d.bad; n-- {
 		m := d.member()
+		if g.members[m.id] != nil {
+			return nil, errRecord
+		}
 		m.order, m.synced = len(g.members), true
 		m.refresh(now)
 		g.members[m.id] = m
