@@ -25,6 +25,8 @@ func writeFile(t testing.TB, v vfs.FS, name string, data []byte) {
 	}
 }
 
+func segmentFile(base int64) string { return fmt.Sprintf("%020d.log", base) }
+
 // scanned describes what a scan finds, one line each.
 func scanned(t testing.TB, v *memfs.FS, name string) string {
 	t.Helper()
@@ -64,8 +66,8 @@ func twoSegments(t testing.TB, edit func(first, second []byte) ([]byte, []byte))
 	if err := v.MkdirAll("log"); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, v, "log/"+segmentName(5), first)
-	writeFile(t, v, "log/"+segmentName(10), second)
+	writeFile(t, v, "log/"+segmentFile(5), first)
+	writeFile(t, v, "log/"+segmentFile(10), second)
 	writeFile(t, v, "log/00000000000000000005.index", []byte("not read"))
 	writeFile(t, v, "log/notes.log", []byte("not read"))
 	return v
@@ -81,7 +83,7 @@ func TestScan(t *testing.T) {
 		want string
 	}{
 		{"whole log", "log", nil, first + second},
-		{"one segment", "log/" + segmentName(10), nil, second},
+		{"one segment", "log/" + segmentFile(10), nil, second},
 		{"preallocated", "log", func(a, b []byte) ([]byte, []byte) {
 			return append(a, make([]byte, 99)...), append(b, make([]byte, 999)...)
 		},
@@ -150,8 +152,8 @@ func TestSegmentNames(t *testing.T) {
 		if ok != (want >= 0) || (ok && base != want) {
 			t.Errorf("%s: %d, %v", name, base, ok)
 		}
-		if ok && segmentName(base) != name {
-			t.Errorf("%s becomes %s", name, segmentName(base))
+		if ok && segmentFile(base) != name {
+			t.Errorf("%s becomes %s", name, segmentFile(base))
 		}
 	}
 }
@@ -164,7 +166,7 @@ func TestScanReadsWhatBuilderWrote(t *testing.T) {
 		b.setPlace(int64(len(awkward))*int64(c), 0)
 		data = append(data, b...)
 	}
-	writeFile(t, v, segmentName(0), data)
+	writeFile(t, v, segmentFile(0), data)
 	n := 0
 	err := Scan(v, "", func(f Found) error {
 		n += len(all(t, f.Batch))
