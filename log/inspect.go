@@ -22,8 +22,8 @@ import (
 type inspector struct {
 	r   io.ReaderAt
 	end int64 // size of the file
-	buf []byte
-	at  int64 // buf mirrors the file from here
+	buf []byte // its capacity, at least HeaderSize, is how much is read at once
+	at  int64  // buf mirrors the file from here
 }
 
 const inspectWindow = 256 << 10
@@ -120,7 +120,7 @@ func (i *inspector) window(pos int64, n int) ([]byte, error) {
 // or the zeros that a batch ends with. A batch that begins at or after it does not exist.
 func (i *inspector) dataEnd() (int64, error) {
 	for end := i.end; end > 0; {
-		start := max(end-inspectWindow, 0)
+		start := max(end-int64(cap(i.buf)), 0)
 		b, err := i.window(start, int(end-start))
 		if err != nil {
 			return 0, err
