@@ -11,6 +11,7 @@ import (
 
 	"brokerd/broker/kafka"
 	"brokerd/consumer"
+	"brokerd/log/vfs"
 	"brokerd/producer"
 	"brokerd/topic"
 )
@@ -67,18 +68,37 @@ func (m syncMetrics) observe(took time.Duration, logs int) {
 	m.logs.Observe(float64(logs))
 }
 
-// collector reads the state of the broker when it is asked, so that nothing has to be kept up to date beside it.
-type collector struct {
+// sources are where the metrics are read from.
+type sources struct {
 	topics *topic.Registry
 	groups *consumer.Groups
 	server *kafka.Server
 	budget *producer.Budget
+	fs     vfs.FS
+	dir    string // the data directory
+}
 
+// disk is the room on the file system of the data directory.
+func (s sources) disk() (free, total float64) {
+	f, t, err := s.fs.Free(s.dir)
+	if err != nil {
+		return -1, -1
+	}
+	return float64(f), float64(t)
+}
+
+// collector reads the state of the broker when it is asked, so that nothing has to be kept up to date beside it.
+type collector struct {
+	sources
 	perTopic     []metric[*topic.Topic]
 	perPartition []metric[*topic.Partition]
 	perPosition  []metric[position]
 	perRequest   []metric[kafka.RequestStats]
-	whole        []metric[*collector]
+	whole        []metric[sources]
+}
+
+func newCollector(s sources) *collector {
+	return &collector{s, topicMetrics(), partitionMetrics(), positionMetrics(), requestMetrics(), brokerMetrics()}
 }
 
 // metric is one value read from a T.
@@ -110,7 +130,7 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range c.whole {
-		m.send(ch, c)
+		m.send(ch, c.sources)
 	}
 	for _, r := range c.server.Requests() {
 		for _, m := range c.perRequest {

@@ -2,78 +2,86 @@ package broker
 
 import (
 	"brokerd/broker/kafka"
-	"brokerd/consumer"
 	"brokerd/log"
-	"brokerd/producer"
 	"brokerd/topic"
 )
 
-// newCollector lists the metrics: one line is all that a new one needs, besides its line in docs/metrics.md.
-func newCollector(t *topic.Registry, g *consumer.Groups, s *kafka.Server, b *producer.Budget) *collector {
-	return &collector{
-		topics: t,
-		groups: g,
-		server: s,
-		budget: b,
+// What is served: one line is all that a new metric needs, besides its line in docs/metrics.md.
 
-		perTopic: []metric[*topic.Topic]{
-			counter("topic_records_in_total", "Records appended.",
-				func(t *topic.Topic) float64 { return float64(t.Stats().RecordsIn.Load()) }, "topic"),
-			counter("topic_bytes_in_total", "Bytes of record batches appended.",
-				func(t *topic.Topic) float64 { return float64(t.Stats().BytesIn.Load()) }, "topic"),
-			counter("topic_records_out_total", "Records sent to consumers.",
-				func(t *topic.Topic) float64 { return float64(t.Stats().RecordsOut.Load()) }, "topic"),
-			counter("topic_bytes_out_total", "Bytes of record batches sent to consumers.",
-				func(t *topic.Topic) float64 { return float64(t.Stats().BytesOut.Load()) }, "topic"),
-		},
-		perPartition: []metric[*topic.Partition]{
-			gauge("log_start_offset", "Oldest offset that can be read.",
-				bound(func(b log.Bounds) int64 { return b.Start }), "topic", "partition"),
-			gauge("log_durable_offset", "Below it everything is on disk and may be read.",
-				bound(func(b log.Bounds) int64 { return b.Durable }), "topic", "partition"),
-			gauge("log_end_offset", "Offset of the next record.",
-				bound(func(b log.Bounds) int64 { return b.End }), "topic", "partition"),
-			gauge("log_bytes", "Bytes of all batches on disk.",
-				func(p *topic.Partition) float64 { return float64(p.Size()) }, "topic", "partition"),
-			gauge("log_failed", "1 when the partition takes no records until the broker is started again.", failed,
-				"topic", "partition"),
-			gauge("log_damaged_ranges", "Damaged ranges found, whose records are withheld.",
-				func(p *topic.Partition) float64 { return float64(len(p.Damaged())) }, "topic", "partition"),
-			counter("log_indexes_rebuilt_total", "Missing, short or wrong indexes that the start made anew.",
-				func(p *topic.Partition) float64 { return float64(p.Recovery().IndexesRebuilt) }, "topic", "partition"),
-		},
-		perPosition: []metric[position]{
-			gauge("group_offset", "Offset that the group committed: the next one it will read.",
-				func(p position) float64 { return float64(p.committed) }, "group", "topic", "partition"),
-			gauge("group_lag", "Records between the group's offset and the newest readable one.",
-				func(p position) float64 { return float64(p.lag()) }, "group", "topic", "partition"),
-		},
-		perRequest: []metric[kafka.RequestStats]{
-			counter("requests_total", "Requests answered.",
-				func(r kafka.RequestStats) float64 { return float64(r.Count) }, "request"),
-			counter("requests_failed_total", "Requests that ended without an answer.",
-				func(r kafka.RequestStats) float64 { return float64(r.Failed) }, "request"),
-			counter("request_seconds_total", "Time from the arrival of requests until their answers were sent.",
-				func(r kafka.RequestStats) float64 { return r.Time.Seconds() }, "request"),
-		},
-		whole: []metric[*collector]{
-			gauge("connections", "Open client connections.",
-				func(c *collector) float64 { return float64(c.server.Stats().Connections.Load()) }),
-			counter("connections_accepted_total", "Client connections served since the start.",
-				func(c *collector) float64 { return float64(c.server.Stats().Accepted.Load()) }),
-			counter("connections_refused_total", "Client connections closed because of what was sent on them.",
-				func(c *collector) float64 { return float64(c.server.Stats().Refused.Load()) }),
-			counter("network_bytes_in_total", "Bytes of requests received.",
-				func(c *collector) float64 { return float64(c.server.Stats().BytesIn.Load()) }),
-			counter("network_bytes_out_total", "Bytes of answers sent.",
-				func(c *collector) float64 { return float64(c.server.Stats().BytesOut.Load()) }),
-			gauge("memory_budget_bytes", "Memory that requests may take together.",
-				func(c *collector) float64 { return float64(c.budget.Limit()) }),
-			gauge("memory_in_use_bytes", "Memory that requests take now.",
-				func(c *collector) float64 { return float64(c.budget.InUse()) }),
-			gauge("memory_waiting", "Connections that wait for memory before they read a request.",
-				func(c *collector) float64 { return float64(c.budget.Waiting()) }),
-		},
+func topicMetrics() []metric[*topic.Topic] {
+	return []metric[*topic.Topic]{
+		counter("topic_records_in_total", "Records appended.",
+			func(t *topic.Topic) float64 { return float64(t.Stats().RecordsIn.Load()) }, "topic"),
+		counter("topic_bytes_in_total", "Bytes of record batches appended.",
+			func(t *topic.Topic) float64 { return float64(t.Stats().BytesIn.Load()) }, "topic"),
+		counter("topic_records_out_total", "Records sent to consumers.",
+			func(t *topic.Topic) float64 { return float64(t.Stats().RecordsOut.Load()) }, "topic"),
+		counter("topic_bytes_out_total", "Bytes of record batches sent to consumers.",
+			func(t *topic.Topic) float64 { return float64(t.Stats().BytesOut.Load()) }, "topic"),
+	}
+}
+
+func partitionMetrics() []metric[*topic.Partition] {
+	return []metric[*topic.Partition]{
+		gauge("log_start_offset", "Oldest offset that can be read.",
+			bound(func(b log.Bounds) int64 { return b.Start }), "topic", "partition"),
+		gauge("log_durable_offset", "Below it everything is on disk and may be read.",
+			bound(func(b log.Bounds) int64 { return b.Durable }), "topic", "partition"),
+		gauge("log_end_offset", "Offset of the next record.",
+			bound(func(b log.Bounds) int64 { return b.End }), "topic", "partition"),
+		gauge("log_bytes", "Bytes of all batches on disk.",
+			func(p *topic.Partition) float64 { return float64(p.Size()) }, "topic", "partition"),
+		gauge("log_failed", "1 when the partition takes no records until the broker is started again.", failed,
+			"topic", "partition"),
+		gauge("log_damaged_ranges", "Damaged ranges found, whose records are withheld.",
+			func(p *topic.Partition) float64 { return float64(len(p.Damaged())) }, "topic", "partition"),
+		counter("log_indexes_rebuilt_total", "Missing, short or wrong indexes that the start made anew.",
+			func(p *topic.Partition) float64 { return float64(p.Recovery().IndexesRebuilt) }, "topic", "partition"),
+	}
+}
+
+func positionMetrics() []metric[position] {
+	return []metric[position]{
+		gauge("group_offset", "Offset that the group committed: the next one it will read.",
+			func(p position) float64 { return float64(p.committed) }, "group", "topic", "partition"),
+		gauge("group_lag", "Records between the group's offset and the newest readable one.",
+			func(p position) float64 { return float64(p.lag()) }, "group", "topic", "partition"),
+	}
+}
+
+func requestMetrics() []metric[kafka.RequestStats] {
+	return []metric[kafka.RequestStats]{
+		counter("requests_total", "Requests answered.",
+			func(r kafka.RequestStats) float64 { return float64(r.Count) }, "request"),
+		counter("requests_failed_total", "Requests that ended without an answer.",
+			func(r kafka.RequestStats) float64 { return float64(r.Failed) }, "request"),
+		counter("request_seconds_total", "Time from the arrival of requests until their answers were sent.",
+			func(r kafka.RequestStats) float64 { return r.Time.Seconds() }, "request"),
+	}
+}
+
+func brokerMetrics() []metric[sources] {
+	return []metric[sources]{
+		gauge("connections", "Open client connections.",
+			func(s sources) float64 { return float64(s.server.Stats().Connections.Load()) }),
+		counter("connections_accepted_total", "Client connections served since the start.",
+			func(s sources) float64 { return float64(s.server.Stats().Accepted.Load()) }),
+		counter("connections_refused_total", "Client connections closed because of what was sent on them.",
+			func(s sources) float64 { return float64(s.server.Stats().Refused.Load()) }),
+		counter("network_bytes_in_total", "Bytes of requests received.",
+			func(s sources) float64 { return float64(s.server.Stats().BytesIn.Load()) }),
+		counter("network_bytes_out_total", "Bytes of answers sent.",
+			func(s sources) float64 { return float64(s.server.Stats().BytesOut.Load()) }),
+		gauge("memory_budget_bytes", "Memory that requests may take together.",
+			func(s sources) float64 { return float64(s.budget.Limit()) }),
+		gauge("memory_in_use_bytes", "Memory that requests take now.",
+			func(s sources) float64 { return float64(s.budget.InUse()) }),
+		gauge("memory_waiting", "Connections that wait for memory before they read a request.",
+			func(s sources) float64 { return float64(s.budget.Waiting()) }),
+		gauge("disk_free_bytes", "Bytes available to the broker on the file system of the data directory; -1 if unknown.",
+			func(s sources) float64 { free, _ := s.disk(); return free }),
+		gauge("disk_bytes", "Size of that file system in bytes; -1 if unknown.",
+			func(s sources) float64 { _, total := s.disk(); return total }),
 	}
 }
 

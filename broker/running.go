@@ -67,7 +67,7 @@ func (b *Broker) start(r *running) error {
 	}
 	budget := producer.NewBudget(int64(b.config.Memory.Budget))
 	server := kafka.New(b.kafkaOptions(r.topics, groups, ids, budget))
-	if err := registerAll(metrics, newCollector(r.topics, groups, server, budget)); err != nil {
+	if err := registerAll(metrics, newCollector(sources{r.topics, groups, server, budget, b.fs, b.dir.path})); err != nil {
 		return err
 	}
 	door, err := bind(r.ending, b.config.Kafka.Listen)
