@@ -21,7 +21,7 @@ import (
 //     the next batch.
 type inspector struct {
 	r   io.ReaderAt
-	end int64 // size of the file
+	end int64  // size of the file
 	buf []byte // its capacity, at least HeaderSize, is how much is read at once
 	at  int64  // buf mirrors the file from here
 }

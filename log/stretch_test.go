@@ -74,6 +74,26 @@ func fiveBatches(t testing.TB) ([]byte, []int64) {
 		batchOf(t, 18, 1, "four"), batchOf(t, 19, 2, "five"))
 }
 
+// How much is read at once makes no difference.
+func TestWalkBuffers(t *testing.T) {
+	data, at := fiveBatches(t)
+	data[at[1]+posLength+3]++ // makes it search
+	data = append(data, make([]byte, 1000)...)
+	for size := HeaderSize; size < 200; size++ {
+		var got []string
+		in := inspector{r: bytes.NewReader(data), end: int64(len(data)), buf: make([]byte, 0, size)}
+		err := in.walk(0, 10, func(s stretch) error {
+			got = append(got, fmt.Sprintf("%d+%d %v", s.pos, s.end-s.pos, s.damage != nil))
+			return nil
+		})
+		want := fmt.Sprintf("[0+%d false %d+%d true %d+%d false %d+%d false %d+%d false]", at[1], at[1], at[2]-at[1],
+			at[2], at[3]-at[2], at[3], at[4]-at[3], at[4], at[5]-at[4])
+		if err != nil || fmt.Sprint(got) != want {
+			t.Fatalf("%d bytes: found %v, %v, want %s", size, got, err, want)
+		}
+	}
+}
+
 func TestWalkGood(t *testing.T) {
 	data, _ := fiveBatches(t)
 	const want = "10-12 13-13 14-17 18-18 19-20"
