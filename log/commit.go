@@ -2,7 +2,12 @@ package log
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // CommitterOptions are the committer's settings; zero values take the defaults named below.
@@ -14,11 +19,168 @@ type CommitterOptions struct {
 	Observe func(took time.Duration, logs int)
 }
 
-// Committer makes appended batches durable: group commit for all logs of the process. Run it once.
-type Committer struct{}
+// Committer makes appended batches durable: group commit for all logs of the process. Run it once. Its logs lie on
+// one file system, since one syncfs stands for many of them.
+//
+// A log that has something to sync is queued once, however much is appended to it. A worker takes it, syncs everything
+// written so far, and so serves all waiters of the log with one sync; what is appended meanwhile queues it again.
+type Committer struct {
+	o     CommitterOptions
+	ready chan struct{} // has a value while the queue is not empty
+
+	mu    sync.Mutex
+	queue []*Log
+	async []*Log // to be queued at the next interval
+}
 
 // NewCommitter makes a committer; it does nothing until Run.
-func NewCommitter(o CommitterOptions) *Committer { return &Committer{} }
+func NewCommitter(o CommitterOptions) *Committer {
+	if o.Workers <= 0 {
+		o.Workers = 8
+	}
+	if o.SyncFSFrom <= 0 {
+		o.SyncFSFrom = 64
+	}
+	if o.AsyncInterval <= 0 {
+		o.AsyncInterval = time.Second
+	}
+	return &Committer{o: o, ready: make(chan struct{}, 1)}
+}
 
 // Run syncs dirty logs until ctx is done, then once more, and returns nil.
-func (c *Committer) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+func (c *Committer) Run(ctx context.Context) error {
+	var workers errgroup.Group
+	for range c.o.Workers {
+		workers.Go(func() error {
+			c.work(ctx)
+			return nil
+		})
+	}
+	workers.Go(func() error {
+		c.tick(ctx)
+		return nil
+	})
+	_ = workers.Wait() // they return nil
+	c.queueAsync()
+	for logs := c.take(); len(logs) > 0; logs = c.take() {
+		c.commit(logs)
+	}
+	return nil
+}
+
+// add queues a log that has become dirty. It is called with the log's lock held.
+func (c *Committer) add(l *Log, d Durability) {
+	c.mu.Lock()
+	if d == Async {
+		c.async = append(c.async, l)
+		c.mu.Unlock()
+		return
+	}
+	c.queue = append(c.queue, l)
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *Committer) wake() {
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+// queueAsync queues the Async logs that became dirty since the last call.
+func (c *Committer) queueAsync() {
+	c.mu.Lock()
+	c.queue = append(c.queue, c.async...)
+	c.async = nil
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *Committer) tick(ctx context.Context) {
+	t := time.NewTicker(c.o.AsyncInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			c.queueAsync()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Committer) work(ctx context.Context) {
+	for {
+		select {
+		case <-c.ready:
+			c.commit(c.take())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take removes from the queue what one sync is to cover: one log, or all when there are many. If something is left,
+// another worker is woken.
+func (c *Committer) take() []*Log {
+	c.mu.Lock()
+	n := min(len(c.queue), 1)
+	if len(c.queue) >= c.o.SyncFSFrom {
+		n = len(c.queue)
+	}
+	logs := c.queue[:n:n]
+	c.queue = c.queue[n:]
+	more := len(c.queue) > 0
+	c.mu.Unlock()
+	if more {
+		c.wake()
+	}
+	return logs
+}
+
+// commit makes logs durable.
+func (c *Committer) commit(logs []*Log) {
+	var flushes []*flush
+	for _, l := range logs {
+		if f := l.begin(); f != nil {
+			flushes = append(flushes, f)
+		}
+	}
+	if len(flushes) == 0 {
+		return
+	}
+	began := time.Now()
+	c.sync(flushes)
+	if c.o.Observe != nil {
+		c.o.Observe(time.Since(began), len(flushes))
+	}
+	for _, f := range flushes {
+		f.finish()
+	}
+}
+
+// sync syncs the flushes' files one by one, or all at once when they are many, and wakes the waiters.
+func (c *Committer) sync(flushes []*flush) {
+	errs := make([]error, len(flushes))
+	for i, f := range flushes {
+		errs[i] = f.cut()
+	}
+	if len(flushes) < c.o.SyncFSFrom {
+		for i, f := range flushes {
+			if errs[i] == nil {
+				errs[i] = f.sync()
+			}
+			f.end(errs[i])
+		}
+		return
+	}
+	o := flushes[0].log.o
+	shared := o.FS.SyncFS(o.Dir)
+	if shared != nil {
+		shared = fmt.Errorf("sync file system: %w", shared)
+	}
+	for i, f := range flushes {
+		f.end(errors.Join(errs[i], shared))
+	}
+}

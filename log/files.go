@@ -136,6 +136,29 @@ func (f *Files) forget(s *segment) {
 	closeAll([]vfs.File{idle})
 }
 
+// setIndex gives the open file of a segment its index, if it is open.
+func (f *Files) setIndex(s *segment, x index) {
+	if o := f.take(s, nil); o != nil {
+		o.setIndex(x)
+		f.release(o)
+	}
+}
+
+func (o *openFile) setIndex(x index) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.index = &x
+}
+
+func (o *openFile) loadedIndex() (index, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.index == nil {
+		return index{}, false
+	}
+	return *o.index, true
+}
+
 // surplusLocked takes idle files out of the cache until it is within its limit, and returns them to be closed.
 func (f *Files) surplusLocked() []vfs.File {
 	var out []vfs.File

@@ -44,13 +44,13 @@ func (x index) floor(rel int64) offsetEntry {
 	return x.offsets[i-1]
 }
 
-// before returns the last batch position known that is at most pos; 0 when there is none.
-func (x index) before(pos int64) int64 {
+// before returns the last entry whose batch begins at most at pos.
+func (x index) before(pos int64) offsetEntry {
 	i := sort.Search(len(x.offsets), func(i int) bool { return int64(x.offsets[i].pos) > pos })
 	if i == 0 {
-		return 0
+		return offsetEntry{last: -1}
 	}
-	return int64(x.offsets[i-1].pos)
+	return x.offsets[i-1]
 }
 
 // older returns the relative offset up to which every batch's time is below t; -1 when nothing is known.

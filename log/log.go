@@ -3,32 +3,63 @@ package log
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sync"
+	"syscall"
 	"time"
 )
 
-var errTODO = errors.New("log: not written yet")
+// Log is one partition's record batches. Its methods may be called from several goroutines; Append, Roll and Close must
+// not run concurrently with each other when the log has a Projection.
+type Log struct {
+	o Options
 
-// Log is one partition's record batches. Its methods may be called from several goroutines; Append and Roll must not
-// run concurrently with each other when the log has a Projection.
-type Log struct{}
+	// turn is held, by a value in the channel, by whoever syncs, renames or deletes files of this log: one flush, Trim,
+	// Retain or Close at a time. It is taken before mu, never while holding it.
+	turn chan struct{}
+
+	mu       sync.Mutex
+	state    state
+	config   Config
+	bounds   Bounds
+	segments []*segment // ordered by base; the last one is active
+	visible  mark       // what readers may see: where Durable is in the files
+	pending  pending
+	recovery checkpoint // recovery point and epochs, as of the last checkpoint or about to go into the next
+	err      error      // final
+	moved    chan struct{}
+	watchers map[*watcher]struct{}
+}
+
+// state is a log's life.
+type state uint8
+
+const (
+	open    state = iota
+	closing       // no more appends; waiting for the last sync
+	closed
+)
+
+// mark is an offset and where it is: at pos in the segment.
+type mark struct {
+	offset  int64
+	segment *segment
+	pos     int64
+}
+
+// watcher is one call of Watch.
+type watcher struct{ ch chan<- struct{} }
 
 // Bounds are a log's watermarks: Start <= Stable <= Durable <= End (see the package comment).
 type Bounds struct {
 	Start, Stable, Durable, End int64
 }
 
-// Recovery says what Open found and did.
-type Recovery struct {
-	Segments       int
-	Clean          bool     // the last stop was clean: nothing was scanned
-	ScannedBytes   int64    // bytes of the tail that were read
-	CutBytes       int64    // bytes after the last good batch that were cut off (zeros of preallocated space do not count)
-	SkippedOffsets int64    // offsets never to be given out again, because their batch was cut off
-	IndexesRebuilt int      // missing, short or wrong indexes that were made anew
-	Orphans        []string // files removed because they belong to no segment (indexes, temporary files)
-	Damaged        []CorruptError
-	Replayed       int // batches replayed into the Projection
-	Took           time.Duration
+func (b Bounds) valid() bool {
+	return b.Start <= b.Stable && b.Stable <= b.Durable && b.Durable <= b.End
 }
 
 // Appended is where a batch went.
@@ -37,91 +68,265 @@ type Appended struct {
 }
 
 // Open opens the log in o.Dir, making it if absent, and recovers it if the last stop was not clean. It starts no
-// goroutine.
-func Open(o Options) (*Log, Recovery, error) { return nil, Recovery{}, errTODO }
-
-// Append gives the batch its offsets (written into b in place) and writes it. It does not wait: use WaitDurable with
-// the returned Last before acknowledging. The batch must have passed CheckBatch.
-// Errors: ErrNoSpace, ErrTooLarge, ErrFailed, ErrClosed.
-func (l *Log) Append(b Batch) (Appended, error) { return Appended{}, errTODO }
-
-// WaitDurable returns when the record at offset may be acknowledged: when it is below Durable, or at once for an Async
-// log. Errors: ErrFailed, ErrClosed, or ctx's.
-func (l *Log) WaitDurable(ctx context.Context, offset int64) error { return errTODO }
-
-// Watch sends (without blocking) to ch after every move of a watermark, a change of settings, a failure or a close. The
-// caller uses a channel with room for one value, checks its condition after Watch returned, and calls cancel when done.
-func (l *Log) Watch(ch chan<- struct{}) (cancel func()) { return func() {} }
-
-// Read returns whole batches from the one that holds offset (or, in a gap, from the next one), at most maxBytes of
-// them but always at least one, all below Durable and all in one segment. At Durable it returns an empty Range.
-// Errors: *RangeError below Start or above End, *CorruptError when the batch at offset is damaged, ErrFailed never:
-// a log that failed can still be read.
-// The caller must call Range.Close.
-func (l *Log) Read(offset int64, maxBytes int64) (Range, error) { return Range{}, errTODO }
-
-// Bounds returns the watermarks.
-func (l *Log) Bounds() Bounds { return Bounds{} }
-
-// Epoch is the leader epoch of new batches. It grows only when a recovery cut off data that somebody may have seen.
-func (l *Log) Epoch() int32 { return 0 }
-
-// EpochEnd answers OffsetForLeaderEpoch (KIP-101, KIP-279): the largest known epoch <= epoch, and the offset at which
-// it ended (Durable for the current one). For an epoch older than all known: that epoch and the start of the first. For
-// a future one: -1, -1.
-func (l *Log) EpochEnd(epoch int32) (int32, int64) { return -1, -1 }
-
-// TimeOffset is a record found by time.
-type TimeOffset struct {
-	Offset    int64
-	Timestamp int64 // milliseconds since 1970
-	Epoch     int32 // leader epoch of its batch
+// goroutine. Errors: ErrNewerFormat, and those of the file system. Damaged data is no error: see Recovery.
+func Open(o Options) (*Log, Recovery, error) {
+	l := &Log{
+		o:        o,
+		turn:     make(chan struct{}, 1),
+		config:   o.Config.withLimits(),
+		watchers: make(map[*watcher]struct{}),
+	}
+	began := time.Now()
+	r, err := l.recover()
+	if err != nil {
+		l.forgetFiles()
+		return nil, r, fmt.Errorf("open log %s: %w", path.Base(o.Dir), err)
+	}
+	r.Took = time.Since(began)
+	return l, r, nil
 }
 
-// OffsetForTime finds the first readable record, in offset order, whose time is at or after timestamp (milliseconds);
-// found is false when there is none.
-func (l *Log) OffsetForTime(timestamp int64) (t TimeOffset, found bool, err error) {
-	return TimeOffset{}, false, errTODO
+// active is the segment that is appended to.
+func (l *Log) active() *segment { return l.segments[len(l.segments)-1] }
+
+// usableLocked returns why the log takes no appends.
+func (l *Log) usableLocked() error {
+	if l.state != open {
+		return ErrClosed
+	}
+	return l.err
 }
 
-// MaxTimestamp finds the first readable record with the largest time; found is false for an empty log.
-func (l *Log) MaxTimestamp() (t TimeOffset, found bool, err error) {
-	return TimeOffset{}, false, errTODO
+// fail makes the log's error final.
+func (l *Log) fail(cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failLocked(cause)
 }
 
-// Trim moves Start up to offset (at most Durable), durably, and deletes segments wholly below it. Moving it down does
-// nothing. Errors: *RangeError above Durable.
-func (l *Log) Trim(offset int64) error { return errTODO }
-
-// Roll seals the active segment and starts a new one, unless it is empty.
-func (l *Log) Roll() error { return errTODO }
-
-// Retention says what Retain did.
-type Retention struct {
-	Rolled   bool
-	Segments int
-	Bytes    int64
-	Start    int64
+func (l *Log) failLocked(cause error) error {
+	if l.err == nil {
+		l.err = fmt.Errorf("%w: %w", ErrFailed, cause)
+		l.notifyLocked()
+	}
+	return l.err
 }
 
-// Retain applies RetentionBytes, RetentionAge and SegmentAge by arrival time, not by the times in the records: it may
-// roll the active segment and it deletes segments from the oldest on. It never waits for an append.
-func (l *Log) Retain(now time.Time) (Retention, error) { return Retention{}, errTODO }
+// setBoundsLocked moves watermarks and wakes whoever waits for that.
+func (l *Log) setBoundsLocked(b Bounds) {
+	old := l.bounds
+	if !b.valid() || b.Start < old.Start || b.Durable < old.Durable || b.End < old.End {
+		panic(fmt.Sprintf("log: %s: watermarks from %+v to %+v", l.o.Dir, old, b))
+	}
+	l.bounds = b
+	if b.Start != old.Start || b.Durable != old.Durable {
+		l.notifyLocked()
+	}
+}
 
-// Size is the bytes of all batches on disk.
-func (l *Log) Size() int64 { return 0 }
+// setVisibleLocked moves Durable, if m is further on.
+func (l *Log) setVisibleLocked(m mark) {
+	if m.offset < l.visible.offset || m == l.visible {
+		return
+	}
+	l.visible = m
+	b := l.bounds
+	b.Stable, b.Durable = m.offset, m.offset
+	l.setBoundsLocked(b)
+}
 
-// SetConfig replaces the settings.
-func (l *Log) SetConfig(c Config) {}
+// endLocked is the mark behind the last batch.
+func (l *Log) endLocked() mark {
+	s := l.active()
+	return mark{l.bounds.End, s, s.size}
+}
+
+// notifyLocked wakes every waiter and watcher.
+func (l *Log) notifyLocked() {
+	if l.moved != nil {
+		close(l.moved)
+		l.moved = nil
+	}
+	for w := range l.watchers {
+		select {
+		case w.ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Watch sends (without blocking) to ch after every move of Start or Durable, a change of settings, a failure or a close.
+// The caller uses a channel with room for one value, checks its condition after Watch returned, and calls cancel when
+// done.
+func (l *Log) Watch(ch chan<- struct{}) (cancel func()) {
+	w := &watcher{ch}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watchers[w] = struct{}{}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.watchers, w)
+	}
+}
+
+// WaitDurable returns when the record at offset may be acknowledged: when it is below Durable. In an Async log that is
+// at once. Errors: ErrFailed, ErrClosed, or ctx's.
+func (l *Log) WaitDurable(ctx context.Context, offset int64) error {
+	for {
+		moved, err := l.durable(offset)
+		if moved == nil {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// durable says that offset is durable (nil, nil), never will be (an error), or returns what to wait for.
+func (l *Log) durable(offset int64) (moved <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case offset < l.bounds.Durable:
+		return nil, nil
+	case l.err != nil:
+		return nil, l.err
+	case l.state == closed:
+		return nil, ErrClosed
+	}
+	if l.moved == nil {
+		l.moved = make(chan struct{})
+	}
+	return l.moved, nil
+}
+
+// Bounds returns the watermarks. In an Async log, Durable is where the last write ended: what may be read and
+// acknowledged, not what is on the disk.
+func (l *Log) Bounds() Bounds {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bounds
+}
+
+// SetConfig replaces the settings. A log that becomes Async shows at once what was written; one that becomes Sync never
+// takes back what it showed.
+func (l *Log) SetConfig(c Config) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.config = c.withLimits()
+	if l.pending.queued == queued && l.config.Durability == Sync {
+		l.o.Committer.add(l, Sync) // it may be waiting for the interval
+	}
+	if l.config.Durability == Async {
+		l.setVisibleLocked(l.endLocked())
+	}
+	l.notifyLocked()
+}
 
 // Err is the final error of a failed log, or nil.
-func (l *Log) Err() error { return nil }
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
 
-// Damaged lists the damage found so far.
-func (l *Log) Damaged() []CorruptError { return nil }
+// Damaged lists the damage found so far, oldest offsets first.
+func (l *Log) Damaged() []CorruptError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []CorruptError
+	for _, s := range l.segments {
+		all = append(all, s.damage...)
+	}
+	return all
+}
 
-// Close syncs, writes indexes and snapshot, marks the log clean and closes its files.
-func (l *Log) Close() error { return errTODO }
+// Size is the bytes of all batches on disk.
+func (l *Log) Size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sizeLocked()
+}
+
+func (l *Log) sizeLocked() (n int64) {
+	for _, s := range l.segments {
+		n += s.size
+	}
+	return n
+}
+
+// Close syncs, writes indexes and snapshot, marks the log clean and closes its files. A failed log is only closed, and
+// its error returned.
+func (l *Log) Close() error {
+	if err := l.beginClose(); err != nil {
+		return err
+	}
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	err := l.finalFlush()
+	l.endClose()
+	return err
+}
 
 // Remove closes the log without a last sync and deletes its directory.
-func (l *Log) Remove() error { return errTODO }
+func (l *Log) Remove() error {
+	if err := l.beginClose(); err != nil {
+		return err
+	}
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.endClose()
+	if err := l.o.FS.RemoveAll(l.o.Dir); err != nil {
+		return fmt.Errorf("remove log: %w", err)
+	}
+	return l.o.FS.SyncDir(path.Dir(l.o.Dir))
+}
+
+func (l *Log) beginClose() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != open {
+		return ErrClosed
+	}
+	l.state = closing
+	return nil
+}
+
+func (l *Log) endClose() {
+	l.mu.Lock()
+	l.state = closed
+	l.notifyLocked()
+	l.mu.Unlock()
+	l.forgetFiles()
+}
+
+// forgetFiles lets go of every file; one that a Range still reads is closed by Range.Close.
+func (l *Log) forgetFiles() {
+	l.mu.Lock()
+	segments := slices.Clone(l.segments)
+	var pins []*openFile
+	for _, s := range segments {
+		if s.pin != nil {
+			pins = append(pins, s.pin)
+			s.pin = nil
+		}
+	}
+	l.mu.Unlock()
+	for _, p := range pins {
+		l.o.Files.release(p)
+	}
+	for _, s := range segments {
+		l.o.Files.forget(s)
+	}
+}
+
+func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// isFull says that the disk, or our share of it, is full: a condition that passes.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

@@ -12,8 +12,8 @@ type Durability uint8
 const (
 	// Sync acknowledges after fdatasync.
 	Sync Durability = iota
-	// Async acknowledges after the write; the committer syncs each CommitterOptions.AsyncInterval. A power failure may
-	// lose what came since, a crash of the process alone may not.
+	// Async acknowledges, and shows to readers, after the write; the committer syncs each CommitterOptions.AsyncInterval.
+	// A power failure may lose what came since, and then give its offsets out again; a crash of the process alone may not.
 	Async
 )
 
@@ -38,6 +38,15 @@ func DefaultConfig() Config {
 	}
 }
 
+// withLimits bounds the settings by what the format can hold.
+func (c Config) withLimits() Config {
+	if c.SegmentBytes <= 0 || c.SegmentBytes > maxSegment {
+		c.SegmentBytes = maxSegment
+	}
+	c.IndexInterval = max(c.IndexInterval, 0)
+	return c
+}
+
 // Options is what a log is opened with.
 type Options struct {
 	FS         vfs.FS
@@ -46,13 +55,14 @@ type Options struct {
 	Files      *Files     // shared, bounded cache of open segments
 	Config     Config
 	Projection Projection // may be nil
-	// OnDamage, if set, is called once for each damaged range found, without the log's lock held.
+	// OnDamage, if set, is called once for each damaged range that a reader meets, without the log's lock held. What Open
+	// finds is in its Recovery instead.
 	OnDamage func(CorruptError)
 }
 
 // Projection is state that follows from the batches of a log and lives beside it, such as producer sequences. The log
 // keeps snapshots of it, so that opening replays only what came after the newest one. Its methods are called during
-// Open, and during Append and Roll by the goroutine that made the call.
+// Open, and during Append, Roll and Close by the goroutine that made the call.
 type Projection interface {
 	// Snapshot encodes the state as it is after every batch appended so far.
 	Snapshot() []byte

@@ -1,6 +1,11 @@
 package log
 
-import "brokerd/log/vfs"
+import (
+	"fmt"
+	"slices"
+
+	"brokerd/log/vfs"
+)
 
 // Range is a run of whole, durable, checked batches in one segment file. It keeps the file open until Close, even when
 // retention deletes the segment meanwhile. The zero Range is empty.
@@ -13,8 +18,17 @@ type Range struct {
 	release  func()
 }
 
-// ReadAll copies the bytes into buf, grown as needed.
-func (r Range) ReadAll(buf []byte) ([]byte, error) { return nil, errTODO }
+// ReadAll appends the bytes to buf[:0], grown as needed.
+func (r Range) ReadAll(buf []byte) ([]byte, error) {
+	if r.Length == 0 {
+		return buf[:0], nil
+	}
+	buf = slices.Grow(buf[:0], int(r.Length))[:r.Length]
+	if n, err := r.File.ReadAt(buf, r.Position); n < len(buf) {
+		return nil, fmt.Errorf("read batches: %w", err)
+	}
+	return buf, nil
+}
 
 // Close lets go of the file. It may be called once, also on the zero Range.
 func (r Range) Close() {

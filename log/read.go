@@ -1,0 +1,209 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+)
+
+// errStale says that the index was made anew: whatever was found through the old one is void.
+var errStale = errors.New("index changed")
+
+// Read returns whole batches from the one that holds offset (or, in a gap, from the next one), at most maxBytes of
+// them but always at least one, all below Durable and all in one segment. At Durable it returns an empty Range.
+// Errors: *RangeError below Start or above End, *CorruptError when the batch at offset is damaged, ErrClosed, and those
+// of the file system; ErrFailed never: a log that failed can still be read.
+// The caller must call Range.Close.
+func (l *Log) Read(offset int64, maxBytes int64) (Range, error) {
+	for {
+		v, err := l.view(offset)
+		if err != nil {
+			return Range{}, err
+		}
+		if v == nil {
+			return Range{Base: offset, Next: offset}, nil
+		}
+		r, err := v.read(offset, maxBytes)
+		switch {
+		case errors.Is(err, errStale):
+			v.close()
+		case err != nil:
+			v.close()
+			return Range{}, err
+		case r.Length > 0:
+			v.done()
+			return r, nil
+		default: // nothing from offset on in this segment
+			v.close()
+			offset = v.end
+		}
+	}
+}
+
+// view is one reader's look at one segment: the file, its index, and how much of it may be read, none of which changes
+// while the log goes on.
+type view struct {
+	log      *Log
+	segment  *segment
+	file     *openFile
+	index    index
+	resident bool  // the index was in memory with the segment: nothing to load
+	limit    int64 // bytes that may be read
+	end      int64 // offsets in it stay below this
+	interval int
+	lent     *[]byte // buffer, borrowed when it is first needed
+}
+
+// view finds the segment for offset; nil when nothing is readable from there on.
+func (l *Log) view(offset int64) (*view, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.bounds
+	switch {
+	case l.state == closed:
+		return nil, ErrClosed
+	case offset < b.Start || offset > b.End:
+		return nil, &RangeError{Offset: offset, Start: b.Start, End: b.End}
+	case offset >= b.Durable:
+		return nil, nil
+	}
+	i := find(l.segments, offset)
+	s := l.segments[i]
+	v := &view{log: l, segment: s, limit: s.size, end: b.Durable, interval: l.config.IndexInterval}
+	if s == l.visible.segment {
+		v.limit = l.visible.pos
+	} else if i+1 < len(l.segments) {
+		v.end = min(v.end, l.segments[i+1].base)
+	}
+	file, err := l.o.Files.acquire(l.o.FS, s)
+	if err != nil {
+		return nil, err
+	}
+	v.file = file
+	if s.indexer != nil {
+		v.index, v.resident = s.indexer.index, true
+	}
+	return v, nil
+}
+
+func (v *view) buffer() []byte {
+	if v.lent == nil {
+		v.lent = v.log.o.Files.buffer()
+	}
+	return *v.lent
+}
+
+// window is the part of the buffer for stepping from header to header, scratch the part for reading everything.
+func (v *view) window() []byte  { return v.buffer()[:headerWindow] }
+func (v *view) scratch() []byte { return v.buffer()[headerWindow:] }
+
+// done gives back the buffer; the file stays with the Range.
+func (v *view) done() {
+	if v.lent != nil {
+		v.log.o.Files.buffers.Put(v.lent)
+		v.lent = nil
+	}
+}
+
+func (v *view) close() {
+	v.done()
+	v.log.o.Files.release(v.file)
+}
+
+// read makes the Range; its length is 0 when the segment has nothing from offset on.
+func (v *view) read(offset, maxBytes int64) (Range, error) {
+	if err := v.useIndex(); err != nil {
+		return Range{}, err
+	}
+	pos, h, err := v.locate(offset)
+	if err != nil || h == nil {
+		return Range{}, err
+	}
+	base, next, first := h.BaseOffset(), h.LastOffset()+1, pos+h.Size()
+	target := first
+	if maxBytes > h.Size() {
+		target = v.limit
+		if maxBytes < v.limit-pos {
+			target = pos + maxBytes
+		}
+	}
+	run, err := v.extend(pos, target)
+	if err != nil {
+		return Range{}, err
+	}
+	end, next, err := v.boundary(first, next, min(run, target))
+	if err != nil {
+		return Range{}, err
+	}
+	files, file := v.log.o.Files, v.file
+	return Range{
+		Base: base, Next: next, File: file.File, Position: pos, Length: end - pos,
+		release: func() { files.release(file) },
+	}, nil
+}
+
+// locate finds the batch that holds offset, or the next one. A nil header says that there is none in the segment.
+func (v *view) locate(offset int64) (pos int64, h Batch, err error) {
+	r := reader{file: v.file, buf: v.window()}
+	entry := v.index.floor(offset - v.segment.base)
+	for pos = int64(entry.pos); pos < v.limit; {
+		run, err := v.extend(pos, pos+1)
+		if err != nil {
+			return 0, nil, err
+		}
+		if run == pos {
+			d := v.log.damageAt(v.segment, pos)
+			if offset <= d.Last {
+				return 0, nil, &d
+			}
+			pos = d.Position + d.Length
+			continue
+		}
+		h, err := v.headerAt(&r, pos, entry)
+		if err != nil {
+			return 0, nil, err
+		}
+		if h.LastOffset() >= offset {
+			return pos, h, nil
+		}
+		pos += h.Size()
+	}
+	return 0, nil, nil
+}
+
+// boundary returns the end of the last batch that ends at or before stop, and the offset that follows it; pos and next
+// are a boundary before stop, and everything up to there is checked.
+func (v *view) boundary(pos, next, stop int64) (int64, int64, error) {
+	r := reader{file: v.file, buf: v.window()}
+	entry := v.index.before(stop - 1)
+	at := max(pos, int64(entry.pos))
+	for at < stop {
+		h, err := v.headerAt(&r, at, entry)
+		if err != nil {
+			return 0, 0, err
+		}
+		if at+h.Size() > stop {
+			if at == int64(entry.pos) && at > pos {
+				next = h.BaseOffset() // the batches before the entry were skipped
+			}
+			break
+		}
+		at, next = at+h.Size(), h.LastOffset()+1
+	}
+	return at, next, nil
+}
+
+// headerAt reads the header of a checked batch. A position that is no batch, or not the one its index entry says,
+// means a wrong index.
+func (v *view) headerAt(r *reader, pos int64, entry offsetEntry) (Batch, error) {
+	h, fault, err := r.header(pos, v.limit)
+	if err != nil {
+		return nil, err
+	}
+	if fault == "" && (pos != int64(entry.pos) || entry.last < 0 || h.LastOffset() == v.segment.base+int64(entry.last)) {
+		return h, nil
+	}
+	if err := v.survey(); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("read %s: %w", v.segment.name(), errStale)
+}
