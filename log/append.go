@@ -115,13 +115,13 @@ func (l *Log) rollLocked(snapshot bool) error {
 	if err != nil {
 		return err
 	}
-	seal := seal{segment: old}
+	sealed := sealing{segment: old}
 	if snapshot && l.o.Projection != nil {
-		seal.snapshot = &snapshotFile{offset: s.base, state: l.o.Projection.Snapshot()}
+		sealed.snapshot = &snapshotFile{offset: s.base, state: l.o.Projection.Snapshot()}
 	}
 	old.sealed = true
 	old.indexer.addTime()
-	l.pending.seals = append(l.pending.seals, seal)
+	l.pending.seals = append(l.pending.seals, sealed)
 	l.segments = append(l.segments, s)
 	l.dirtyLocked()
 	return nil

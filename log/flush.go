@@ -16,7 +16,7 @@ type pending struct {
 	queued queueState
 	dirty  []*segment // with a pin: written since their last sync, oldest first
 	names  bool       // the directory has a new name in it
-	seals  []seal     // segments whose index is to be written
+	seals  []sealing  // segments whose index is to be written
 	again  bool       // something came while a worker had the log
 }
 
@@ -29,8 +29,8 @@ const (
 	flushing            // a worker has it, and looks again when it is done
 )
 
-// seal is a segment that gets no more batches.
-type seal struct {
+// sealing is a segment that gets no more batches.
+type sealing struct {
 	segment  *segment
 	snapshot *snapshotFile // state at its end; may be nil
 	rebuilt  *index        // not a new seal, but a better index for a finished segment
@@ -52,7 +52,7 @@ type flush struct {
 	log   *Log
 	files []*openFile // with unsynced writes
 	names bool
-	seals []seal
+	seals []sealing
 	to    mark // what is durable afterwards
 }
 

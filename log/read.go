@@ -143,7 +143,7 @@ func (v *view) read(offset, maxBytes int64) (Range, error) {
 
 // locate finds the batch that holds offset, or the next one. A nil header says that there is none in the segment.
 func (v *view) locate(offset int64) (pos int64, h Batch, err error) {
-	r := reader{file: v.file, buf: v.window()}
+	in := inspector{r: v.file, end: v.limit, buf: v.window()[:0]}
 	entry := v.index.floor(offset - v.segment.base)
 	for pos = int64(entry.pos); pos < v.limit; {
 		run, err := v.extend(pos, pos+1)
@@ -158,7 +158,7 @@ func (v *view) locate(offset int64) (pos int64, h Batch, err error) {
 			pos = d.Position + d.Length
 			continue
 		}
-		h, err := v.headerAt(&r, pos, entry)
+		h, err := v.headerAt(&in, pos, entry)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -173,11 +173,11 @@ func (v *view) locate(offset int64) (pos int64, h Batch, err error) {
 // boundary returns the end of the last batch that ends at or before stop, and the offset that follows it; pos and next
 // are a boundary before stop, and everything up to there is checked.
 func (v *view) boundary(pos, next, stop int64) (int64, int64, error) {
-	r := reader{file: v.file, buf: v.window()}
+	in := inspector{r: v.file, end: v.limit, buf: v.window()[:0]}
 	entry := v.index.before(stop - 1)
 	at := max(pos, int64(entry.pos))
 	for at < stop {
-		h, err := v.headerAt(&r, at, entry)
+		h, err := v.headerAt(&in, at, entry)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -194,13 +194,16 @@ func (v *view) boundary(pos, next, stop int64) (int64, int64, error) {
 
 // headerAt reads the header of a checked batch. A position that is no batch, or not the one its index entry says,
 // means a wrong index.
-func (v *view) headerAt(r *reader, pos int64, entry offsetEntry) (Batch, error) {
-	h, fault, err := r.header(pos, v.limit)
-	if err != nil {
-		return nil, err
-	}
-	if fault == "" && (pos != int64(entry.pos) || entry.last < 0 || h.LastOffset() == v.segment.base+int64(entry.last)) {
-		return h, nil
+func (v *view) headerAt(in *inspector, pos int64, entry offsetEntry) (Batch, error) {
+	if v.limit-pos >= HeaderSize {
+		b, err := in.window(pos, HeaderSize)
+		if err != nil {
+			return nil, err
+		}
+		h := Batch(b[:HeaderSize])
+		if h.implausible(v.limit-pos, v.segment.base) == "" && (pos != int64(entry.pos) || entry.last < 0 || h.LastOffset() == v.segment.base+int64(entry.last)) {
+			return h, nil
+		}
 	}
 	if err := v.survey(); err != nil {
 		return nil, err

@@ -194,9 +194,9 @@ func (r *recoverer) guessEpoch() error {
 		if err != nil {
 			return err
 		}
-		rd := reader{file: file, buf: (*buf)[:headerWindow]}
-		h, fault, err := rd.header(0, s.size)
-		if err == nil && fault == "" {
+		in := inspector{r: file, end: s.size, buf: (*buf)[:0:headerWindow]}
+		h, reason, err := in.header(0, s.base)
+		if err == nil && reason == "" {
 			r.noteEpoch(h)
 		}
 		l.o.Files.release(file)
@@ -230,7 +230,7 @@ func (r *recoverer) open() error {
 		if i < len(l.segments)-1 && !s.finished {
 			s.sealed = true
 			s.indexer.addTime()
-			l.pending.seals = append(l.pending.seals, seal{segment: s})
+			l.pending.seals = append(l.pending.seals, sealing{segment: s})
 		}
 		if i > 0 { // a segment was begun when the one before it was sealed
 			s.first = l.segments[i-1].last

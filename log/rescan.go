@@ -1,11 +1,11 @@
 package log
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"path"
+	"slices"
 )
 
 const (
@@ -13,6 +13,10 @@ const (
 
 	// skipBlind is how many offsets are skipped for bytes that were cut off and do not tell how many they held.
 	skipBlind = 65536
+
+	// sureZeros is how many zero bytes at the end of a batch are taken for a lost part of a sector. Records end with a
+	// few of their own.
+	sureZeros = 16
 )
 
 // scanTail checks the batches from the recovery point on, and cuts.
@@ -106,7 +110,7 @@ func (r *recoverer) scanSegment(i int, buf []byte) (cut bool, err error) {
 	}
 	defer l.o.Files.release(file)
 	t := &tailScan{
-		walker:  walker{reader: reader{file: file, buf: buf}, size: s.size, next: s.base, limit: math.MaxInt64, dense: true},
+		walker:  walkFile(file, buf, s.size, s.base, maxBase),
 		survey:  survey{indexer: newIndexer()},
 		segment: s,
 		newest:  i == len(l.segments)-1,
@@ -119,16 +123,16 @@ func (r *recoverer) scanSegment(i int, buf []byte) (cut bool, err error) {
 	}
 	r.report.ScannedBytes += s.size - t.pos
 	bad, err := r.scan(t)
+	if err != nil {
+		return false, err
+	}
 	s.indexer, s.checked, s.damage = t.indexer, t.checked, t.survey.damage
 	r.end = t.next
-	switch {
-	case err != nil:
-		return false, err
-	case bad.verdict == torn:
+	if bad != nil {
+		r.end = bad.damage.First
 		return true, r.cutAt(i, bad.pos, &t.walker)
-	case bad.verdict == reserved:
-		s.size = bad.pos
 	}
+	s.size = t.pos
 	r.lost(t)
 	return false, nil
 }
@@ -139,7 +143,7 @@ func (r *recoverer) skipChecked(t *tailScan) error {
 		return nil
 	}
 	t.protected = r.cp.position
-	if t.protected > t.size {
+	if t.protected > t.walker.end {
 		return nil
 	}
 	x, err := r.loadIndex(t.segment, t.protected)
@@ -155,41 +159,38 @@ func (r *recoverer) skipChecked(t *tailScan) error {
 	return nil
 }
 
-// ending is where the good batches of a segment end, and why.
-type ending struct {
-	verdict verdict
-	pos     int64
-}
-
-// scan goes through the segment up to its end, or to bytes that must be cut off.
-func (r *recoverer) scan(t *tailScan) (ending, error) {
-	for {
-		p, err := t.step()
-		if err == io.EOF {
-			return ending{}, nil
-		}
-		if err != nil {
-			return ending{}, err
-		}
-		if p.batch != nil {
-			r.noteEpoch(p.batch)
-			t.add(p, t.segment.base, r.log.config.IndexInterval)
-			continue
-		}
-		v, err := r.judge(t, p)
-		if v != damaged || err != nil {
-			return ending{v, p.pos}, err
-		}
-		d, err := t.walker.damage(t.segment, p)
-		if err != nil {
-			return ending{}, err
-		}
-		if !p.resumed && t.newest {
-			d.Last = max(r.cp.next, t.next+1) - 1
-		}
-		t.next = d.Last + 1
-		t.survey.damage = append(t.survey.damage, d)
+// scan goes through the segment, until its data ends or bytes come that must be cut off: it returns those.
+func (r *recoverer) scan(t *tailScan) (bad *stretch, err error) {
+	dataEnd, err := t.dataEnd()
+	if err != nil {
+		return nil, err
 	}
+	for t.pos < dataEnd {
+		first := t.next
+		st, err := t.step()
+		if err != nil {
+			return nil, err
+		}
+		if st.header != nil {
+			r.noteEpoch(st.header)
+		} else {
+			torn, err := r.torn(t, st, first)
+			if err != nil {
+				return nil, err
+			}
+			if torn {
+				st.damage.First = first
+				return &st, nil
+			}
+			if st.tail && t.newest {
+				st.damage.First = first
+				st.damage.Last = max(st.damage.Last, r.cp.next-1)
+				t.next = st.damage.Last + 1
+			}
+		}
+		t.add(st, t.segment, r.log.config.IndexInterval)
+	}
+	return nil, nil
 }
 
 // lost reports durable bytes that are missing at the end of a segment.
@@ -205,59 +206,49 @@ func (r *recoverer) lost(t *tailScan) {
 	r.end = r.cp.next
 }
 
-// verdict is what bad bytes are taken for.
-type verdict uint8
-
-const (
-	damaged  verdict = iota
-	reserved         // zeros that were never written
-	torn             // written, never synced
-)
-
-// judge decides about bad bytes.
-func (r *recoverer) judge(t *tailScan, p piece) (verdict, error) {
+// torn says that bad bytes, where offset first should be, were written and never synced. Otherwise they are damage.
+func (r *recoverer) torn(t *tailScan, st stretch, first int64) (bool, error) {
 	mayCut := t.newest || r.report.Checkpoint == nil // without a checkpoint, older segments may be no tail at all
-	switch {
-	case p.pos < t.protected:
-		return damaged, nil
-	case p.resumed:
-		missing, err := missingSector(&t.reader, p.pos, p.pos+p.length)
-		if missing && mayCut {
-			return torn, err
-		}
-		return damaged, err
+	if st.pos < t.protected || !mayCut {
+		return false, nil
 	}
-	zero, err := t.zeros(p.pos, t.size)
-	switch {
-	case err != nil:
-		return damaged, err
-	case zero:
-		return reserved, nil
-	case mayCut:
-		return torn, nil
+	if st.tail {
+		return true, nil
 	}
-	return damaged, nil
+	return t.missing(st.pos, st.end, first)
 }
 
-// missingSector says whether one of the sectors between from and to is all zeros.
-func missingSector(r *reader, from, to int64) (bool, error) {
-	for at := (from + sector - 1) / sector * sector; at+sector <= to; at += sector {
-		zero, err := r.zeros(at, at+sector)
-		if err != nil || zero {
-			return zero, err
+// missing says whether a sector between pos and end, where the batch of offset first should be, was never written: a
+// whole one is zero; or the part that the batch has of its first one is, though its offset is not; or its part of the
+// last one is, if that is long enough not to be a payload's own zeros.
+func (i *inspector) missing(pos, end, first int64) (bool, error) {
+	for at := pos; at < end; {
+		next := min(at-at%sector+sector, end)
+		b, err := i.window(at, int(next-at))
+		if err != nil {
+			return false, err
 		}
+		if b = b[:next-at]; zeros(b) {
+			offset := binary.BigEndian.AppendUint64(nil, uint64(first))
+			switch {
+			case len(b) == sector, at > pos && len(b) >= sureZeros:
+				return true, nil
+			case at == pos && (len(b) > len(offset) || !zeros(offset[:len(b)])):
+				return true, nil
+			}
+		}
+		at = next
 	}
 	return false, nil
 }
 
 // cutAt ends the log at pos in segment i. The offsets that the bytes behind it may have been given are skipped.
 func (r *recoverer) cutAt(i int, pos int64, w *walker) error {
-	after, used, err := beyond(w, pos, r.end)
+	r.log.segments[i].size = pos
+	after, err := r.beyond(&w.inspector, pos, r.end)
 	if err != nil {
 		return err
 	}
-	r.report.CutBytes += used - pos
-	r.log.segments[i].size = pos
 	return r.drop(i+1, after, w.buf)
 }
 
@@ -270,20 +261,17 @@ func (r *recoverer) drop(i int, after int64, buf []byte) error {
 		if err != nil {
 			return err
 		}
-		w := &walker{reader: reader{file: file, buf: buf}, size: s.size, limit: math.MaxInt64}
-		last, used, err := beyond(w, 0, max(after, s.base))
+		after, err = r.beyond(&inspector{r: file, end: s.size, buf: buf[:0]}, 0, max(after, s.base))
 		l.o.Files.release(file)
 		if err != nil {
 			return err
 		}
-		r.report.CutBytes += used
-		after = last
 	}
 	if err := r.skip(after); err != nil {
 		return err
 	}
-	for j := len(dropped) - 1; j >= 0; j-- {
-		if err := l.removeFiles(dropped[j]); err != nil {
+	for _, s := range slices.Backward(dropped) {
+		if err := l.removeFiles(s); err != nil {
 			return err
 		}
 	}
@@ -304,40 +292,33 @@ func (r *recoverer) skip(after int64) error {
 	return r.cp.write(r.log.o.FS, r.log.o.Dir)
 }
 
-// beyond returns the offset behind all that the bytes from pos on may hold, of which the first is at least next, and
-// where the bytes end that are not reserved space.
-func beyond(w *walker, pos, next int64) (after, used int64, err error) {
-	w.dense, w.limit, w.next = false, math.MaxInt64, next
-	used = pos
-	for pos < w.size {
-		zero, err := w.zeros(pos, w.size)
-		if err != nil || zero {
-			return w.next, used, err
-		}
-		h, fault, err := w.header(pos, math.MaxInt64)
+// beyond returns the offset behind all that the bytes from pos on, which are cut off, may have been given; next is the
+// first one.
+func (r *recoverer) beyond(in *inspector, pos, next int64) (int64, error) {
+	dataEnd, err := in.dataEnd()
+	if err != nil {
+		return 0, err
+	}
+	r.report.CutBytes += max(dataEnd-pos, 0)
+	for pos < dataEnd {
+		h, _, err := in.header(pos, next)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		if fault == "" && h.BaseOffset() == w.next {
-			w.next = h.LastOffset() + 1
-			pos += h.Size()
-			used = min(pos, w.size)
+		if h != nil && h[posMagic] == 2 && h.BaseOffset() == next && h.Size() >= HeaderSize && h.LastOffsetDelta() >= 0 {
+			pos, next = pos+h.Size(), h.LastOffset()+1 // perhaps wrong, but then some offsets too many are skipped
 			continue
 		}
-		at, found, err := w.nextGood(pos + 1)
+		pos, h, err = in.search(pos+1, dataEnd, next)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		if !found {
-			return w.next + skipBlind, w.size, nil
+		if h == nil {
+			return next + skipBlind, nil
 		}
-		if h, _, err = w.header(at, w.size); err != nil {
-			return 0, 0, err
-		}
-		w.next = h.BaseOffset()
-		pos = at
+		next = h.BaseOffset()
 	}
-	return w.next, used, nil
+	return next, nil
 }
 
 // settle makes the directory fit what was decided: files cut and synced, an active segment to append to.

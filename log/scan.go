@@ -3,10 +3,7 @@ package log
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"brokerd/log/vfs"
@@ -37,28 +34,10 @@ func Scan(fs vfs.FS, name string, f func(Found) error) error {
 			end = segments[n+1]
 		}
 		if err := s.segment(base, end); err != nil {
-			return fmt.Errorf("scan %s: %w", path.Join(dir, segmentName(base)), err)
+			return fmt.Errorf("scan %s: %w", path.Join(dir, fileName(base, segmentSuffix)), err)
 		}
 	}
 	return nil
-}
-
-const segmentSuffix = ".log"
-
-// segmentName is the name of the segment file that starts at an offset, as Kafka has it.
-func segmentName(base int64) string { return fmt.Sprintf("%020d%s", base, segmentSuffix) }
-
-// maxBase leaves every offset of a segment, and the next one, below 2^63.
-const maxBase = math.MaxInt64 - 1<<33
-
-// segmentBase is the opposite of segmentName.
-func segmentBase(name string) (base int64, ok bool) {
-	digits, ok := strings.CutSuffix(name, segmentSuffix)
-	if !ok || len(digits) != 20 {
-		return 0, false
-	}
-	base, err := strconv.ParseInt(digits, 10, 64)
-	return base, err == nil && base >= 0 && base <= maxBase && segmentName(base) == name
 }
 
 // listSegments returns the base offsets of the segments that name stands for, in order, and their directory.
@@ -92,7 +71,7 @@ type scanner struct {
 
 // segment scans one segment; end is the base of the following one, or -1.
 func (s *scanner) segment(base, end int64) (err error) {
-	name := segmentName(base)
+	name := fileName(base, segmentSuffix)
 	file, err := s.fs.OpenRead(path.Join(s.dir, name))
 	if err != nil {
 		return err

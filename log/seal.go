@@ -10,9 +10,9 @@ import (
 
 // finishSeals writes the indexes and snapshots of sealed segments whose batches are durable, and moves the recovery
 // point behind them. The caller holds the turn. What fails is tried again by the next flush.
-func (l *Log) finishSeals(seals []seal) error {
+func (l *Log) finishSeals(seals []sealing) error {
 	l.mu.Lock()
-	seals = slices.DeleteFunc(seals, func(s seal) bool { return !slices.Contains(l.segments, s.segment) })
+	seals = slices.DeleteFunc(seals, func(s sealing) bool { return !slices.Contains(l.segments, s.segment) })
 	indexes := make([]index, len(seals))
 	for i, s := range seals {
 		if s.rebuilt != nil {
@@ -43,7 +43,7 @@ func (l *Log) finishSeals(seals []seal) error {
 	})
 }
 
-func (l *Log) writeSeals(seals []seal, indexes []index) error {
+func (l *Log) writeSeals(seals []sealing, indexes []index) error {
 	for i, s := range seals {
 		if err := indexes[i].write(l.o.FS, s.segment); err != nil {
 			return err
@@ -143,11 +143,11 @@ func readIndex(fs vfs.FS, s *segment, file io.ReaderAt, buf []byte, size, limit 
 	if err != nil {
 		return x, err
 	}
-	return x, x.probe(&reader{file: file, buf: buf}, s.base, size, interval)
+	return x, x.probe(&inspector{r: file, end: size, buf: buf[:0]}, s.base, interval)
 }
 
 // probe compares some entries with the batches they point to, and makes sure that none are missing at the end.
-func (x index) probe(r *reader, base, size int64, interval int) error {
+func (x index) probe(in *inspector, base int64, interval int) error {
 	latest := int64(-1)
 	if n := len(x.times); n > 0 {
 		latest = x.times[n-1].time
@@ -157,7 +157,7 @@ func (x index) probe(r *reader, base, size int64, interval int) error {
 		if i < 0 || i >= n-1 {
 			continue
 		}
-		if err := x.probeEntry(r, x.offsets[i], base, size, latest); err != nil {
+		if err := x.probeEntry(in, x.offsets[i], base, latest); err != nil {
 			return err
 		}
 	}
@@ -165,16 +165,16 @@ func (x index) probe(r *reader, base, size int64, interval int) error {
 	at, since := int64(0), int64(0)
 	if n > 0 {
 		at = int64(x.offsets[n-1].pos)
-		if err := x.probeEntry(r, x.offsets[n-1], base, size, latest); err != nil {
+		if err := x.probeEntry(in, x.offsets[n-1], base, latest); err != nil {
 			return err
 		}
 	}
-	for at < size {
-		h, fault, err := r.header(at, size)
+	for at < in.end {
+		h, reason, err := in.header(at, base)
 		if err != nil {
 			return err
 		}
-		if fault != "" {
+		if reason != "" {
 			return fmt.Errorf("%w: no batch at %d", errBadIndex, at)
 		}
 		if since > int64(interval) || h.MaxTimestamp() > latest && h.MaxTimestamp() >= 0 {
@@ -186,12 +186,12 @@ func (x index) probe(r *reader, base, size int64, interval int) error {
 	return nil
 }
 
-func (x index) probeEntry(r *reader, e offsetEntry, base, size, latest int64) error {
-	h, fault, err := r.header(int64(e.pos), size)
+func (x index) probeEntry(in *inspector, e offsetEntry, base, latest int64) error {
+	h, reason, err := in.header(int64(e.pos), base)
 	if err != nil {
 		return err
 	}
-	if fault != "" || h.LastOffset() != base+int64(e.last) || h.MaxTimestamp() > latest {
+	if reason != "" || h.LastOffset() != base+int64(e.last) || h.MaxTimestamp() > latest {
 		return fmt.Errorf("%w: entry for %d does not match the batch", errBadIndex, e.pos)
 	}
 	return nil

@@ -29,6 +29,9 @@ const maxSegment = math.MaxInt32
 // fileName is Kafka's: the base offset in 20 digits.
 func fileName(base int64, suffix string) string { return fmt.Sprintf("%020d%s", base, suffix) }
 
+// maxBase leaves every offset of a segment, and the next one, below 2^63.
+const maxBase = math.MaxInt64 - 1<<33
+
 // parseName undoes fileName.
 func parseName(name string) (base int64, suffix string, ok bool) {
 	i := strings.IndexByte(name, '.')
@@ -36,10 +39,16 @@ func parseName(name string) (base int64, suffix string, ok bool) {
 		return 0, "", false
 	}
 	base, err := strconv.ParseInt(name[:i], 10, 64)
-	if err != nil || fileName(base, name[i:]) != name {
+	if err != nil || base < 0 || base > maxBase || fileName(base, name[i:]) != name {
 		return 0, "", false
 	}
 	return base, name[i:], true
+}
+
+// segmentBase returns the base offset in the name of a segment file.
+func segmentBase(name string) (base int64, ok bool) {
+	base, suffix, ok := parseName(name)
+	return base, ok && suffix == segmentSuffix
 }
 
 // segment is one segment file of a log. Its base and path never change; Log.mu guards the rest.

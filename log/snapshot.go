@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"path"
 	"slices"
 
@@ -152,25 +151,25 @@ func (l *Log) replay(s *segment, from int64, buf []byte) (n int, err error) {
 		return 0, err
 	}
 	defer l.o.Files.release(file)
-	w := walker{reader: reader{file: file, buf: buf}, size: s.size, next: s.base, limit: math.MaxInt64}
+	w := walkFile(file, buf, s.size, s.base, maxBase)
 	if s.indexer != nil {
 		w.pos = int64(s.indexer.floor(from - s.base).pos)
 	}
 	for {
-		p, err := w.step()
+		st, err := w.step()
 		if err == io.EOF {
 			return n, nil
 		}
 		if err != nil {
 			return n, err
 		}
-		if p.batch == nil || p.batch.LastOffset() < from {
+		if st.header == nil || st.next <= from {
 			continue
 		}
-		b := p.batch
-		if b.Control() && p.length <= maxControl {
-			b = make(Batch, p.length)
-			if _, err := file.ReadAt(b, p.pos); err != nil {
+		b := st.header
+		if size := st.end - st.pos; b.Control() && size <= maxControl {
+			b = make(Batch, size)
+			if _, err := file.ReadAt(b, st.pos); err != nil {
 				return n, fmt.Errorf("replay: %w", err)
 			}
 		}

@@ -54,28 +54,22 @@ func (l *Log) damageAt(s *segment, pos int64) CorruptError {
 // verify reads the batches behind a run of checked ones and checks them, up to at least to. It is false when one of them
 // is not as it should be.
 func (v *view) verify(run span, to int64) (bool, error) {
-	w := walker{reader: reader{file: v.file, buf: v.scratch()}, pos: run.to, size: v.limit, next: run.next, limit: v.end}
-	if run.next < 0 {
-		w.next = v.segment.base
-	}
-	from := w.pos
-	for w.pos < to {
-		h, fault, err := w.good(w.pos)
+	in := inspector{r: v.file, end: v.limit, buf: v.scratch()[:0]}
+	from, pos, next := run.to, run.to, max(run.next, v.segment.base)
+	for pos < min(to, v.limit) {
+		h, reason, err := in.check(pos, next)
 		if err != nil {
 			return false, err
 		}
-		if fault != "" {
+		if reason != "" || h.LastOffset() >= v.end {
 			return false, nil
 		}
-		w.pos, w.next = w.pos+h.Size(), h.LastOffset()+1
-		if w.pos >= v.limit {
-			break
-		}
+		pos, next = pos+h.Size(), h.LastOffset()+1
 	}
 	l := v.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v.segment.checked = v.segment.checked.add(span{from, w.pos, w.next})
+	v.segment.checked = v.segment.checked.add(span{from, pos, next})
 	return true, nil
 }
 
@@ -139,7 +133,7 @@ func (l *Log) adopt(v *view, found survey) (fresh []CorruptError) {
 	}
 	v.file.setIndex(x)
 	l.o.Files.rebuilt.Add(1)
-	l.pending.seals = append(l.pending.seals, seal{segment: s, rebuilt: &x})
+	l.pending.seals = append(l.pending.seals, sealing{segment: s, rebuilt: &x})
 	l.dirtyLocked()
 	return fresh
 }
