@@ -46,9 +46,10 @@ type view struct {
 	segment  *segment
 	file     *openFile
 	index    index
-	resident bool  // the index was in memory with the segment: nothing to load
-	limit    int64 // bytes that may be read
-	end      int64 // offsets in it stay below this
+	resident bool      // the index was in memory with the segment: nothing to load
+	largest  timeEntry // when resident: the largest time, readable or not
+	limit    int64     // bytes that may be read
+	end      int64     // offsets in it stay below this
 	interval int
 	lent     *[]byte // buffer, borrowed when it is first needed
 }
@@ -81,6 +82,7 @@ func (l *Log) view(offset int64) (*view, error) {
 	v.file = file
 	if s.indexer != nil {
 		v.index, v.resident = s.indexer.index, true
+		v.largest = timeEntry{s.indexer.maxTime, s.indexer.maxLast}
 	}
 	return v, nil
 }
