@@ -24,9 +24,6 @@ const (
 // errNoCheckpoint is reported by recovery when the file does not exist.
 var errNoCheckpoint = errors.New("log: no checkpoint")
 
-// ErrNewerFormat is returned by Open for a log written by a later version of this program. Nothing was changed.
-var ErrNewerFormat = errors.New("log: written in a newer format")
-
 // epochStart says that the batches from offset start on carry this leader epoch.
 type epochStart struct {
 	epoch int32

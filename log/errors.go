@@ -12,6 +12,8 @@ var (
 	ErrFailed = errors.New("log: failed for good")
 	// ErrNoSpace is returned by Append when the disk is full: nothing was appended, and it may be tried again.
 	ErrNoSpace = errors.New("log: no space left on the disk")
+	// ErrNewerFormat is returned by Open for a log that a later version of this program has written. Nothing was changed.
+	ErrNewerFormat = errors.New("log: written in a newer format")
 	// ErrTooLarge is returned by Append for a batch larger than a segment.
 	ErrTooLarge = errors.New("log: batch is larger than a segment")
 	// ErrBadBatch wraps every structural fault found in a batch: wrong magic, counts, lengths or offsets.

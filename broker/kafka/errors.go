@@ -87,6 +87,7 @@ var errorCodes = []struct {
 	{log.ErrNoSpace, codeStorageError},
 	{log.ErrFailed, codeStorageError},
 	{log.ErrClosed, codeStorageError},
+	{log.ErrNewerFormat, codeStorageError},
 
 	{consumer.ErrInvalidGroupID, codeInvalidGroupID},
 	{consumer.ErrInvalidSessionTimeout, codeInvalidSessionTimeout},
