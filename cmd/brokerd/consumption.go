@@ -63,7 +63,7 @@ func (c *consumption) options() []kgo.Opt {
 		kgo.ConsumerGroup(c.job.group),
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
-		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) { c.assigned() }),
+		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { c.assigned(added) }),
 		kgo.AdjustFetchOffsetsFn(c.adjust),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, lost map[string][]int32) { c.revoked(lost) }),
 		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, lost map[string][]int32) { c.revoked(lost) }),
@@ -87,9 +87,18 @@ func (c *consumption) assignAll() map[string]map[int32]kgo.Offset {
 	return all
 }
 
-func (c *consumption) assigned() {
+// unknown is the next offset of a partition whose committed offset is still to come: below every end.
+const unknown = -1
+
+// assigned notes what the group gave us; adjust follows for each partition.
+func (c *consumption) assigned(added map[string][]int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for topic, ids := range added {
+		for _, id := range ids {
+			c.next[partition{topic, id}] = unknown
+		}
+	}
 	c.joined = true
 }
 
@@ -105,7 +114,7 @@ func (c *consumption) adjust(_ context.Context, offsets map[string]map[int32]kgo
 				committed = start
 				partitions[id] = kgo.NewOffset().At(start)
 			}
-			c.next[p] = committed
+			c.next[p] = max(committed, 0) // one that was made since the plan starts at 0
 		}
 	}
 	return offsets, nil
@@ -147,9 +156,6 @@ func (c *consumption) run(ctx context.Context, cl *kgo.Client) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := c.fetchErrors(fetches); err != nil {
-			return err
-		}
 		read, err := c.print(fetches)
 		if err == nil {
 			err = c.out.Flush()
@@ -161,6 +167,9 @@ func (c *consumption) run(ctx context.Context, cl *kgo.Client) error {
 			return err
 		}
 		cl.AllowRebalance()
+		if err := c.fetchErrors(fetches); err != nil {
+			return err
+		}
 		switch {
 		case len(read) > 0:
 			moved, c.told = time.Now(), ""
