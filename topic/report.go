@@ -6,7 +6,7 @@ import (
 	"brokerd/log"
 )
 
-// reportRecovery writes one line for a recovery that did something.
+// reportRecovery writes one line for a recovery that did something, and one more for each damaged range that it found.
 func reportRecovery(logger zerolog.Logger, p *Partition, found log.Recovery) {
 	quiet := found.ScannedBytes == 0 && found.CutBytes == 0 && found.SkippedOffsets == 0 &&
 		found.IndexesRebuilt == 0 && len(found.Orphans) == 0 && len(found.Damaged) == 0
@@ -35,6 +35,9 @@ func reportRecovery(logger zerolog.Logger, p *Partition, found log.Recovery) {
 		Int("replayed_batches", found.Replayed).
 		Dur("took", found.Took).
 		Msg(message)
+	for _, damage := range found.Damaged {
+		reportDamage(logger, p, damage)
+	}
 }
 
 // reportDamage writes one line for a damaged range that was found in a partition.
