@@ -46,8 +46,11 @@ func (f finder) partition(name string, id topic.ID, n int32) (*topic.Partition, 
 }
 
 // checkEpoch compares the leader epoch that a client believes in, -1 for none, with the partition's (KIP-320). After
-// either error clients refresh their metadata.
+// either error clients refresh their metadata. A partition that cannot be read says so first.
 func checkEpoch(p *topic.Partition, epoch int32) error {
+	if _, err := p.Bounds(); err != nil {
+		return err
+	}
 	ours := p.Epoch()
 	switch {
 	case epoch == -1 || epoch == ours:

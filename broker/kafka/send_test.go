@@ -46,9 +46,7 @@ func newFile(t *testing.T, n int) (vfs.File, []byte) {
 	}
 	t.Cleanup(func() { f.Close() })
 	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(rand.Uint32())
-	}
+	rand.NewChaCha8([32]byte{}).Read(b)
 	if _, err := f.WriteAt(b, 0); err != nil {
 		t.Fatal(err)
 	}
