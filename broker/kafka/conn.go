@@ -83,7 +83,7 @@ func (c *conn) report(read, written error) error {
 		c.log.Warn().Err(read).Msg("closed a connection: its bytes are not a request that this broker understands")
 		fault = read
 	case written != nil && !hangup(written):
-		c.log.Warn().Err(written).Msg("closed a connection: an answer could not be completed")
+		c.log.Warn().Err(written).Msg("closed a connection: a request could not be answered")
 		fault = written
 	case read != nil && !hangup(read):
 		c.log.Info().Err(read).Msg("closed a connection")

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -50,6 +51,9 @@ func (s *Server) produce(r *request) answer {
 		}
 	}
 	if req.Acks == 0 {
+		if failed != nil {
+			failed = fmt.Errorf("a batch sent with acks=0 was refused: %w", failed)
+		}
 		return func(context.Context) (reply, error) { return nil, failed }
 	}
 	deadline := r.arrived.Add(max(time.Duration(req.TimeoutMillis)*time.Millisecond, minProduceWait))
