@@ -11,6 +11,7 @@ import (
 
 	"brokerd/broker/kafka"
 	"brokerd/consumer"
+	"brokerd/log"
 	"brokerd/log/vfs"
 	"brokerd/producer"
 	"brokerd/topic"
@@ -74,6 +75,7 @@ type sources struct {
 	groups *consumer.Groups
 	server *kafka.Server
 	budget *producer.Budget
+	files  *log.Files
 	fs     vfs.FS
 	dir    string // the data directory
 }

@@ -35,7 +35,7 @@ func partitionMetrics() []metric[*topic.Partition] {
 			"topic", "partition"),
 		gauge("log_damaged_ranges", "Damaged ranges found, whose records are withheld.",
 			func(p *topic.Partition) float64 { return float64(len(p.Damaged())) }, "topic", "partition"),
-		counter("log_indexes_rebuilt_total", "Missing, short or wrong indexes that the start made anew.",
+		gauge("log_bad_indexes", "Missing, short or wrong indexes that the start found; they are made anew from the records.",
 			func(p *topic.Partition) float64 { return float64(p.Recovery().IndexesRebuilt) }, "topic", "partition"),
 	}
 }
@@ -78,6 +78,10 @@ func brokerMetrics() []metric[sources] {
 			func(s sources) float64 { return float64(s.budget.InUse()) }),
 		gauge("memory_waiting", "Connections that wait for memory before they read a request.",
 			func(s sources) float64 { return float64(s.budget.Waiting()) }),
+		gauge("open_segment_files", "Segment files that are open.",
+			func(s sources) float64 { return float64(s.files.Open()) }),
+		counter("indexes_rebuilt_total", "Indexes of finished segments that were made anew when they were needed.",
+			func(s sources) float64 { return float64(s.files.IndexesRebuilt()) }),
 		gauge("disk_free_bytes", "Bytes available to the broker on the file system of the data directory; -1 if unknown.",
 			func(s sources) float64 { free, _ := s.disk(); return free }),
 		gauge("disk_bytes", "Size of that file system in bytes; -1 if unknown.",

@@ -47,8 +47,9 @@ func (b *Broker) start(r *running) error {
 	})
 	r.committer = r.run(committer.Run)
 
+	files := log.NewFiles(b.limits.segments)
 	b.health.setNotReady("recovering the topics")
-	r.topics, err = topic.Open(r.ending, b.topicOptions(committer))
+	r.topics, err = topic.Open(r.ending, b.topicOptions(committer, files))
 	if err != nil {
 		return explainTopics(err)
 	}
@@ -67,7 +68,7 @@ func (b *Broker) start(r *running) error {
 	}
 	budget := producer.NewBudget(int64(b.config.Memory.Budget))
 	server := kafka.New(b.kafkaOptions(r.topics, groups, ids, budget))
-	if err := registerAll(metrics, newCollector(sources{r.topics, groups, server, budget, b.fs, b.dir.path})); err != nil {
+	if err := registerAll(metrics, newCollector(sources{r.topics, groups, server, budget, files, b.fs, b.dir.path})); err != nil {
 		return err
 	}
 	door, err := bind(r.ending, b.config.Kafka.Listen)
@@ -99,13 +100,13 @@ func (b *Broker) stop(r *running) error {
 	return err
 }
 
-func (b *Broker) topicOptions(c *log.Committer) topic.Options {
+func (b *Broker) topicOptions(c *log.Committer, f *log.Files) topic.Options {
 	return topic.Options{
 		DB:        b.dir.db,
 		FS:        b.fs,
 		Dir:       b.dir.path,
 		Committer: c,
-		Files:     log.NewFiles(b.limits.segments),
+		Files:     f,
 		Defaults: topic.Defaults{
 			Partitions:       b.config.Topic.Partitions,
 			Settings:         b.config.Topic.Settings,
