@@ -71,6 +71,25 @@ func TestC21GarbageOnThePort(t *testing.T) {
 	verify(t, s, ledger, topic)
 }
 
+// C21: a client sends a valid request, one byte a second. It is cut off after a limit.
+func TestC21OneByteASecond(t *testing.T) {
+	t.Parallel()
+	s := start(t, options(t))
+	began := time.Now()
+	conn := dial(t, s).Conn
+	req := frame(append(header(3, 1, 7), make([]byte, 200)...))
+	for _, b := range req {
+		if _, err := conn.Write([]byte{b}); err != nil {
+			t.Logf("cut off after %s", time.Since(began).Round(time.Second))
+			return
+		}
+		time.Sleep(time.Second) // what this client does
+		if time.Since(began) > 45*time.Second {
+			t.Fatal("still connected after 45 seconds")
+		}
+	}
+}
+
 // publishMeanwhile produces one record after the other until finish is called, which returns the longest wait.
 func publishMeanwhile(t *testing.T, cl *kgo.Client, ledger *harness.Ledger, topic string) (finish func() time.Duration) {
 	var (
