@@ -41,7 +41,6 @@ func TestBadBatch(t *testing.T) {
 		{"last offset negative", put32(posBatchLastDelta, -1), invalid},
 		{"offset deltas not in order", func([]byte) []byte { return repeatedOffset() }, invalid},
 		{"unknown codec", func(b []byte) []byte { b[posBatchAttributes+1] |= 6; return sealBatch(b) }, codec},
-		{"codec that the body has not", func(b []byte) []byte { b[posBatchAttributes+1] |= 1; return sealBatch(b) }, corrupt},
 		{"control batch", func(b []byte) []byte { b[posBatchAttributes+1] |= 0x20; return sealBatch(b) }, invalid},
 		{"old format", func(b []byte) []byte { b[posBatchMagic] = 1; return sealBatch(b) }, invalid},
 		{"future format", func(b []byte) []byte { b[posBatchMagic] = 3; return sealBatch(b) }, invalid},

@@ -40,7 +40,8 @@ func TestC01IndexAndSegmentDisagree(t *testing.T) {
 				remove(t, sibling(f, ".timeindex"))
 			}
 		}},
-		{"f/index-past-the-end", false, pointPastEnd},
+		{"f/index-past-the-end", false, func(t *testing.T, files []string) { pointPastEnd(t, last(files)) }},
+		{"f/sealed-index-past-the-end", false, func(t *testing.T, files []string) { pointPastEnd(t, files[0]) }},
 	}
 	for _, d := range damages {
 		t.Run(strings.ReplaceAll(d.name, "/", "-"), func(t *testing.T) {
@@ -56,6 +57,7 @@ func TestC01IndexAndSegmentDisagree(t *testing.T) {
 			s := start(t, harness.Options{Binary: os.Getenv(binaryEnv), Data: data})
 			expected := ledger.Clone()
 			if d.lost {
+				publish(t, client(t, s), harness.NewLedger(), newMaker(3).records(topics[2], 0, 1, 100)...) // after the gap
 				expected.Forget(func(p harness.Position) bool { return p.Topic == topics[2] && p.Offset >= lastBatch.base })
 			}
 			rereadAndGrow(t, s, expected, topics, ends)
@@ -111,19 +113,17 @@ func cutLastBatch(t *testing.T, files []string) {
 	}
 }
 
-// pointPastEnd appends an entry to the last index that points far past the end of its segment.
-func pointPastEnd(t *testing.T, files []string) {
+// pointPastEnd appends an entry to a segment's index that points far past the end of the segment.
+func pointPastEnd(t *testing.T, segment string) {
 	t.Helper()
-	index := sibling(last(files), ".index")
-	store(t, index, append(trimZeros(load(t, index)), 0, 0, 0x7f, 0xff, 0x3f, 0xff, 0xff, 0xff))
-}
-
-// trimZeros drops the space that was allocated in advance, in whole entries of 8 bytes.
-func trimZeros(b []byte) []byte {
-	for len(b) >= 8 && string(b[len(b)-8:]) == string(make([]byte, 8)) {
-		b = b[:len(b)-8]
+	f, err := os.OpenFile(sibling(segment, ".index"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return b
+	defer f.Close()
+	if _, err := f.Write([]byte{0, 0, 0x7f, 0xff, 0x3f, 0xff, 0xff, 0xff}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func remove(t *testing.T, path string) {

@@ -100,7 +100,8 @@ func readAround(t *testing.T, s *harness.Server, topic string, end int64) []int6
 func kgoReadsAround(t *testing.T, s *harness.Server, ledger *harness.Ledger, topic string, end int64, damaged storedBatch) {
 	t.Helper()
 	ctx := limited(t, 60*time.Second)
-	cl := client(t, s, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(0)}}))
+	cl := client(t, s, kgo.KeepRetryableFetchErrors(), // else it would ask again and again in silence
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(0)}}))
 	var read []*kgo.Record
 	reported := false
 	for len(read) == 0 || last(read).Offset < end-1 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,7 +79,7 @@ func Launch(o Options) (*Server, error) {
 
 	s := &Server{opts: o, out: newOutput(), done: make(chan struct{})}
 	s.cmd = exec.Command(args[0], args[1:]...)
-	s.cmd.Env = append(os.Environ(), o.Env...)
+	s.cmd.Env = append(withoutSettings(os.Environ()), o.Env...)
 	s.cmd.Dir = o.Data // no config.yaml of the caller's directory is picked up
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
 	if err := os.MkdirAll(o.Data, 0o755); err != nil {
@@ -92,6 +93,11 @@ func Launch(o Options) (*Server, error) {
 		close(s.done)
 	}()
 	return s, nil
+}
+
+// withoutSettings drops the settings of a broker from an environment, so that those of the caller's shell do not count.
+func withoutSettings(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "BROKERD_") })
 }
 
 // Again are the options that start the broker on the same data and the same ports.
