@@ -124,14 +124,22 @@ func (s *Server) Kill() error {
 
 // Stop asks the broker to end and returns an error unless it ended cleanly, with exit code 0, in time.
 func (s *Server) Stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return fmt.Errorf("harness: stop the broker: %w", err)
+	if err := s.Terminate(); err != nil {
+		return err
 	}
 	code, err := s.Wait()
 	if err == nil && code != 0 {
 		err = fmt.Errorf("harness: the broker ended with code %d after SIGTERM\n%s", code, s.Log())
 	}
 	return err
+}
+
+// Terminate asks the broker to end, and does not wait.
+func (s *Server) Terminate() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("harness: stop the broker: %w", err)
+	}
+	return nil
 }
 
 // Wait waits for the process to end by itself and returns its exit code; -1 after a signal.
