@@ -239,13 +239,18 @@ func (r *recoverer) open() error {
 			r.report.IndexesRebuilt++
 		}
 	}
-	if len(l.pending.seals) > 0 {
-		l.dirtyLocked()
-	}
 	l.mu.Unlock()
 	n, err := l.project()
 	r.report.Replayed = n
-	return err
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.pending.seals) > 0 { // from here on the committer may change segments
+		l.dirtyLocked()
+	}
+	return nil
 }
 
 // plausibleIndex judges by the sizes of the files.
