@@ -28,8 +28,11 @@ type Broker struct {
 
 // Open takes the data directory for this process, making it if it is absent. The broker does nothing until Run, which
 // must be called, once: it gives the directory back. Errors: ErrInUse, ErrNewerFormat.
-func Open(c Config, logger zerolog.Logger) (*Broker, error) {
-	b := &Broker{config: c, logger: logger, fs: vfs.OS{}, health: newHealth(), ready: make(chan struct{})}
+func Open(c Config, logger zerolog.Logger) (*Broker, error) { return open(c, logger, vfs.OS{}) }
+
+// open is Open on any file system; the metadata's file is always the system's.
+func open(c Config, logger zerolog.Logger, fsys vfs.FS) (*Broker, error) {
+	b := &Broker{config: c, logger: logger, fs: fsys, health: newHealth(), ready: make(chan struct{})}
 	files, err := raiseOpenLimit()
 	if err != nil {
 		return nil, fmt.Errorf("open broker: %w", err)

@@ -10,12 +10,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"brokerd/log"
+	"brokerd/log/vfs"
+	"brokerd/log/vfs/memfs"
 )
 
 // patience is for what should take milliseconds, on a busy machine.
@@ -37,9 +42,11 @@ type testBroker struct {
 }
 
 // serveHere starts a broker and returns when it is ready.
-func serveHere(t *testing.T, c Config) *testBroker {
+func serveHere(t *testing.T, c Config) *testBroker { return serveOn(t, c, vfs.OS{}) }
+
+func serveOn(t *testing.T, c Config, fsys vfs.FS) *testBroker {
 	t.Helper()
-	b, err := Open(c, zerolog.New(zerolog.NewTestWriter(t)))
+	b, err := open(c, zerolog.New(zerolog.NewTestWriter(t)), fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,6 +195,40 @@ func useEverything(t *testing.T, address string) {
 	offsets.AddOffset("a", 0, 1, -1)
 	if err := admin.CommitAllOffsets(ctx, "g", offsets); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A disk that fails takes the partition's writes, and nothing else: reads go on, and the health says which one it is.
+func TestFailedSyncIsNamed(t *testing.T) {
+	disk := memfs.New()
+	b := serveOn(t, testConfig(t.TempDir()), disk)
+	useEverything(t, b.KafkaAddr().String())
+
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.KafkaAddr().String()), kgo.ConsumeTopics("a"),
+		kgo.DefaultProduceTopic("a"), kgo.RecordRetries(0), kgo.DisableIdempotentWrite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	disk.Fail(memfs.From(memfs.Sync, "*", 1, syscall.EIO))
+	if err := client.ProduceSync(ctx, kgo.StringRecord("y")).FirstErr(); err == nil {
+		t.Error("a record was acknowledged without a sync")
+	}
+	status, body := b.get("/healthz")
+	if status != 503 || !strings.Contains(body, "topic a partition 0") || !strings.Contains(body, syscall.EIO.Error()) {
+		t.Errorf("/healthz: %d %q", status, body)
+	}
+	if _, body := b.get("/metrics"); !strings.Contains(body, `brokerd_log_failed{partition="0",topic="a"} 1`) {
+		t.Error("brokerd_log_failed is not 1")
+	}
+	if records := client.PollFetches(ctx).Records(); len(records) != 1 || string(records[0].Value) != "x" {
+		t.Errorf("read %v, want what was acknowledged", records)
+	}
+	b.cancel()
+	if err := <-b.ended; !errors.Is(err, log.ErrFailed) {
+		t.Errorf("stopped with %v, want the failure", err)
 	}
 }
 
