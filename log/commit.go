@@ -1,6 +1,7 @@
 package log
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,13 +25,16 @@ type CommitterOptions struct {
 //
 // A log that has something to sync is queued once, however much is appended to it. A worker takes it, syncs everything
 // written so far, and so serves all waiters of the log with one sync; what is appended meanwhile queues it again.
+//
+// A syncfs that fails does not say for which files: from then on every log that is written to fails.
 type Committer struct {
 	o     CommitterOptions
 	ready chan struct{} // has a value while the queue is not empty
 
-	mu    sync.Mutex
-	queue []*Log
-	async []*Log // to be queued at the next interval
+	mu     sync.Mutex
+	queue  []*Log
+	async  []*Log // to be queued at the next interval
+	broken error  // a syncfs failed
 }
 
 // NewCommitter makes a committer; it does nothing until Run.
@@ -162,6 +166,12 @@ func (c *Committer) commit(logs []*Log) {
 
 // sync syncs the flushes' files one by one, or all at once when they are many, and wakes the waiters.
 func (c *Committer) sync(flushes []*flush) {
+	if err := c.failure(); err != nil {
+		for _, f := range flushes {
+			f.end(err)
+		}
+		return
+	}
 	errs := make([]error, len(flushes))
 	for i, f := range flushes {
 		errs[i] = f.cut()
@@ -178,9 +188,22 @@ func (c *Committer) sync(flushes []*flush) {
 	o := flushes[0].log.o
 	shared := o.FS.SyncFS(o.Dir)
 	if shared != nil {
-		shared = fmt.Errorf("sync file system: %w", shared)
+		shared = c.fail(fmt.Errorf("sync file system: %w", shared))
 	}
 	for i, f := range flushes {
 		f.end(errors.Join(errs[i], shared))
 	}
+}
+
+func (c *Committer) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken
+}
+
+func (c *Committer) fail(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = cmp.Or(c.broken, err)
+	return c.broken
 }

@@ -196,9 +196,11 @@ func (l *Log) finalFlush() error {
 	f := l.takePendingLocked()
 	l.mu.Unlock()
 
-	err := f.cut()
-	if err == nil {
-		err = f.sync()
+	err := l.o.Committer.failure()
+	if err == nil || len(f.files) == 0 {
+		if err = f.cut(); err == nil {
+			err = f.sync()
+		}
 	}
 	f.end(err)
 	for _, file := range f.files {

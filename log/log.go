@@ -107,9 +107,18 @@ func (l *Log) fail(cause error) error {
 func (l *Log) failLocked(cause error) error {
 	if l.err == nil {
 		l.err = fmt.Errorf("%w: %w", ErrFailed, cause)
+		l.markFailedLocked()
 		l.notifyLocked()
 	}
 	return l.err
+}
+
+// markFailedLocked leaves a note for the next Open: the system's memory may show it bytes that are not on the disk, and
+// that no sync would write any more. The note need not be durable: after a power failure that memory is gone.
+func (l *Log) markFailedLocked() {
+	if file, err := l.o.FS.Create(path.Join(l.o.Dir, failedName)); err == nil {
+		_ = file.Close()
+	}
 }
 
 // setBoundsLocked moves watermarks and wakes whoever waits for that.

@@ -34,6 +34,7 @@ type recoverer struct {
 	report   Recovery
 	cp       checkpoint
 	siblings map[int64]map[string]int64 // sizes of the index files and snapshots, by base offset and suffix
+	failed   bool                       // the last run failed to write or to sync
 	tail     int                        // the first segment that is scanned
 	end      int64                      // the offset behind the batches that are there
 	next     int64                      // the next offset to give out: end, unless some are skipped
@@ -48,6 +49,7 @@ type recoverer struct {
 //   - A bad batch with good ones behind it that lacks whole sectors was never synced, and neither was what follows
 //     (syncs cover prefixes): cut off likewise, later segments included.
 //   - Any other bad batch is damage: kept, withheld, reported.
+//   - After a failed sync, the bytes of the tail are written again before they are synced.
 //   - When offsets are skipped, the leader epoch grows, and a new segment starts behind them.
 func (l *Log) recover() (Recovery, error) {
 	r := &recoverer{log: l}
@@ -87,6 +89,8 @@ func (r *recoverer) inventory() error {
 	for _, e := range entries {
 		base, suffix, ok := parseName(e.Name)
 		switch {
+		case e.Name == failedName:
+			r.failed = true
 		case path.Ext(e.Name) == tempSuffix:
 			r.report.Orphans = append(r.report.Orphans, e.Name)
 		case !ok || e.Dir: // not ours
@@ -133,6 +137,8 @@ func (r *recoverer) dropBelowStart() error {
 		if err := l.removeFiles(l.segments[0]); err != nil {
 			return err
 		}
+		delete(r.siblings[l.segments[0].base], indexSuffix)
+		delete(r.siblings[l.segments[0].base], timeIndexSuffix)
 		l.segments = l.segments[1:]
 	}
 	return nil
@@ -219,6 +225,7 @@ func (r *recoverer) open() error {
 	l := r.log
 	l.mu.Lock()
 	l.recovery = r.cp
+	l.pending.names = false // settle has synced the directory
 	start := max(r.cp.start, l.segments[0].base)
 	l.bounds = Bounds{Start: start, Stable: r.next, Durable: r.next, End: r.next}
 	if !l.bounds.valid() {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+
+	"brokerd/log/vfs"
 )
 
 const (
@@ -61,7 +63,7 @@ func (r *recoverer) jumped(base int64) bool {
 func (r *recoverer) openClean() (bool, error) {
 	l := r.log
 	s := l.active()
-	if !r.cp.clean || r.cp.segment != s.base || r.cp.position != s.size {
+	if r.failed || !r.cp.clean || r.cp.segment != s.base || r.cp.position != s.size {
 		return false, nil
 	}
 	x, err := r.loadIndex(s, r.cp.position)
@@ -360,7 +362,10 @@ func (r *recoverer) syncTail() error {
 		if err != nil {
 			return err
 		}
-		if s.allocated > s.size {
+		if r.failed {
+			err = r.rewrite(file, s.size)
+		}
+		if err == nil && (r.failed || s.allocated > s.size) {
 			err = file.Truncate(s.size)
 			s.allocated = s.size
 		}
@@ -372,7 +377,28 @@ func (r *recoverer) syncTail() error {
 			return fmt.Errorf("cut and sync %s: %w", s.name(), err)
 		}
 	}
+	if r.failed {
+		if err := l.o.FS.Remove(path.Join(l.o.Dir, failedName)); err != nil {
+			return fmt.Errorf("remove the note of a failure: %w", err)
+		}
+	}
 	return l.o.FS.SyncDir(l.o.Dir)
+}
+
+// rewrite writes what a file holds over itself. After a failed sync the system believes that this is on the disk.
+func (r *recoverer) rewrite(file vfs.File, size int64) error {
+	buf := r.log.o.Files.buffer()
+	defer r.log.o.Files.buffers.Put(buf)
+	for pos := int64(0); pos < size; pos += int64(len(*buf)) {
+		b := (*buf)[:min(int64(len(*buf)), size-pos)]
+		if n, err := file.ReadAt(b, pos); n < len(b) {
+			return err
+		}
+		if _, err := file.WriteAt(b, pos); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fits says that appends can go on in the last segment: its batches reach up to the next offset.

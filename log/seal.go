@@ -11,20 +11,10 @@ import (
 // finishSeals writes the indexes and snapshots of sealed segments whose batches are durable, and moves the recovery
 // point behind them. The caller holds the turn. What fails is tried again by the next flush.
 func (l *Log) finishSeals(seals []sealing) error {
-	l.mu.Lock()
-	seals = slices.DeleteFunc(seals, func(s sealing) bool { return !slices.Contains(l.segments, s.segment) })
-	indexes := make([]index, len(seals))
-	for i, s := range seals {
-		if s.rebuilt != nil {
-			indexes[i] = *s.rebuilt
-		} else {
-			indexes[i] = s.segment.indexer.index
-		}
-	}
-	l.mu.Unlock()
 	if len(seals) == 0 {
 		return nil
 	}
+	indexes := l.sealedIndexes(seals)
 	err := l.writeSeals(seals, indexes)
 	if err != nil {
 		l.mu.Lock()
@@ -33,7 +23,9 @@ func (l *Log) finishSeals(seals []sealing) error {
 		return fmt.Errorf("finish segment: %w", err)
 	}
 	for i, s := range seals {
-		l.o.Files.setIndex(s.segment, indexes[i])
+		if indexes[i] != nil {
+			l.o.Files.setIndex(s.segment, *indexes[i])
+		}
 	}
 	return l.writeCheckpoint(func(c *checkpoint) {
 		for _, s := range seals {
@@ -43,10 +35,29 @@ func (l *Log) finishSeals(seals []sealing) error {
 	})
 }
 
-func (l *Log) writeSeals(seals []sealing, indexes []index) error {
+// sealedIndexes returns the index of each sealed segment; nil for one that was deleted meanwhile.
+func (l *Log) sealedIndexes(seals []sealing) []*index {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	indexes := make([]*index, len(seals))
 	for i, s := range seals {
-		if err := indexes[i].write(l.o.FS, s.segment); err != nil {
-			return err
+		switch {
+		case !slices.Contains(l.segments, s.segment):
+		case s.rebuilt != nil:
+			indexes[i] = s.rebuilt
+		default:
+			indexes[i] = &s.segment.indexer.index
+		}
+	}
+	return indexes
+}
+
+func (l *Log) writeSeals(seals []sealing, indexes []*index) error {
+	for i, s := range seals {
+		if indexes[i] != nil {
+			if err := indexes[i].write(l.o.FS, s.segment); err != nil {
+				return err
+			}
 		}
 		if s.snapshot != nil {
 			if err := s.snapshot.write(l.o.FS, l.o.Dir); err != nil {

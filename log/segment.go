@@ -21,6 +21,7 @@ const (
 	snapshotSuffix  = ".snapshot"
 	tempSuffix      = ".tmp"
 	checkpointName  = "checkpoint"
+	failedName      = "failed"
 )
 
 // maxSegment bounds positions and relative offsets in a segment: the index stores both in 32 bits.
