@@ -33,7 +33,7 @@ type Limits struct {
 	InFlightRequests int           // requests accepted and not yet answered; 128
 	FirstRequest     time.Duration // from connecting to the first byte; 30s
 	Idle             time.Duration // without a request and nothing to answer; 10min
-	Frame            time.Duration // for the rest of a frame once its first byte came, plus a second per 256 KiB; 15s
+	Frame            time.Duration // for each MiB of a frame once its first byte came; 15s
 	Send             time.Duration // without progress while sending; 1min
 	Drain            time.Duration // for answers still due when the server stops; 5s
 }

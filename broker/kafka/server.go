@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"brokerd/consumer"
 	"brokerd/producer"
@@ -19,8 +20,9 @@ type Server struct {
 	groups  *consumer.Groups
 	ids     *producer.IDs
 	log     zerolog.Logger
-	apis    [maxKey + 1]*api // by key; nil: not served
-	buffers sync.Pool        // of *bufio.Writer, for answers that carry records
+	apis    [maxKey + 1]*api    // by key; nil: not served
+	buffers sync.Pool           // of *bufio.Writer, for answers that carry records
+	large   *semaphore.Weighted // memory for large frames, of largeLimit bytes
 	stats   Stats
 }
 
@@ -29,11 +31,15 @@ func New(o Options) *Server {
 	o.Limits.setDefaults()
 	o.Limits.MaxFrame = int32(min(int64(o.Limits.MaxFrame), o.Budget.Limit()))
 	s := &Server{o: o, topics: o.Topics, groups: o.Groups, ids: o.IDs, log: o.Logger}
+	s.large = semaphore.NewWeighted(s.largeLimit())
 	for _, a := range table() {
 		s.apis[a.key] = a
 	}
 	return s
 }
+
+// largeLimit is the part of the budget that large frames share.
+func (s *Server) largeLimit() int64 { return s.o.Budget.Limit() / 2 }
 
 // ServeConn serves one client until it goes away, breaks the protocol, or ctx is done: then it takes no further request,
 // answers those it has taken (Limits.Drain) and closes. It always closes nc. The error is nil unless the connection
