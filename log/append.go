@@ -10,7 +10,7 @@ import (
 
 // Append gives the batch its offsets (written into b in place) and writes it. It does not wait: use WaitDurable with
 // the returned Last before acknowledging. The batch must have passed CheckBatch.
-// Errors: ErrNoSpace, ErrTooLarge, ErrFailed, ErrClosed; any other one means that the segment's file could not be opened
+// Errors: ErrNoSpace, ErrTooManyFiles, ErrTooLarge, ErrFailed, ErrClosed; any other one means that the segment's file could not be opened
 // or made. After each of them nothing was appended.
 func (l *Log) Append(b Batch) (Appended, error) {
 	if len(b) < HeaderSize || b.Size() != int64(len(b)) || b.LastOffsetDelta() < 0 {
@@ -139,10 +139,13 @@ func (l *Log) createLocked(base int64) (*segment, error) {
 	return s, nil
 }
 
-// spaceError marks an error of a full disk as ErrNoSpace.
+// spaceError marks an error of a full disk as ErrNoSpace, and one of too many open files as ErrTooManyFiles.
 func spaceError(err error) error {
-	if isFull(err) {
+	switch {
+	case isFull(err):
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	case outOfFiles(err) && !errors.Is(err, ErrTooManyFiles):
+		return fmt.Errorf("%w: %w", ErrTooManyFiles, err)
 	}
 	return err
 }

@@ -185,8 +185,7 @@ func (c *Committer) sync(flushes []*flush) {
 		}
 		return
 	}
-	o := flushes[0].log.o
-	shared := o.FS.SyncFS(o.Dir)
+	shared := syncAll(flushes)
 	if shared != nil {
 		shared = c.fail(fmt.Errorf("sync file system: %w", shared))
 	}
@@ -206,4 +205,16 @@ func (c *Committer) fail(err error) error {
 	defer c.mu.Unlock()
 	c.broken = cmp.Or(c.broken, err)
 	return c.broken
+}
+
+// syncAll makes all flushes durable by one syncfs. It goes through a file that is open already, so that it cannot fail for
+// want of a descriptor: that would look like a failed sync, which is final.
+func syncAll(flushes []*flush) error {
+	for _, f := range flushes {
+		if len(f.files) > 0 {
+			return f.files[0].SyncFS()
+		}
+	}
+	o := flushes[0].log.o
+	return o.FS.SyncFS(o.Dir)
 }

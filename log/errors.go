@@ -3,6 +3,7 @@ package log
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 var (
@@ -14,6 +15,9 @@ var (
 	ErrNoSpace = errors.New("log: no space left on the disk")
 	// ErrNewerFormat is returned by Open for a log that a later version of this program has written. Nothing was changed.
 	ErrNewerFormat = errors.New("log: written in a newer format")
+	// ErrTooManyFiles is returned by Append and Read when the process or the system has no descriptor left for a segment:
+	// nothing was done, and it may be tried again.
+	ErrTooManyFiles = errors.New("log: too many open files")
 	// ErrTooLarge is returned by Append for a batch larger than a segment.
 	ErrTooLarge = errors.New("log: batch is larger than a segment")
 	// ErrBadBatch wraps every structural fault found in a batch: wrong magic, counts, lengths or offsets.
@@ -48,4 +52,9 @@ type CorruptError struct {
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("log: segment %s is damaged at byte %d (%d bytes, offsets %d to %d): %s",
 		e.Segment, e.Position, e.Length, e.First, e.Last, e.Reason)
+}
+
+// outOfFiles says that the process or the system has as many open files as it may have: a condition that passes.
+func outOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

@@ -67,6 +67,9 @@ func (f *Files) acquire(fs vfs.FS, s *segment) (*openFile, error) {
 		open = fs.OpenRead
 	}
 	file, err := open(s.path)
+	if outOfFiles(err) {
+		return nil, fmt.Errorf("open segment: %w: %w", ErrTooManyFiles, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open segment: %w", err)
 	}

@@ -109,11 +109,21 @@ func (f *flush) sync() error {
 		}
 	}
 	if f.names {
-		if err := f.log.o.FS.SyncDir(f.log.o.Dir); err != nil {
+		if err := f.syncNames(); err != nil {
 			return fmt.Errorf("sync directory: %w", err)
 		}
 	}
 	return nil
+}
+
+// syncNames puts the names in the log's directory on the disk. Without a descriptor for the directory it syncs more than
+// that, through a file that is open.
+func (f *flush) syncNames() error {
+	err := f.log.o.FS.SyncDir(f.log.o.Dir)
+	if outOfFiles(err) && len(f.files) > 0 {
+		return f.files[0].SyncFS()
+	}
+	return err
 }
 
 // end moves Durable, or makes the log fail, and wakes the waiters.
@@ -133,7 +143,7 @@ func (f *flush) end(err error) {
 func (f *flush) finish() {
 	l := f.log
 	if l.Err() == nil {
-		if err := f.housekeep(); err != nil && !isFull(err) {
+		if err := f.housekeep(); err != nil && !isFull(err) && !outOfFiles(err) {
 			_ = l.fail(err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	timeReadBytes = 1 << 20   // how much is read at once while looking for a time
-	unpackLimit   = 256 << 20 // of one batch
+	timeReadBytes = 1 << 20  // how much is read at once while looking for a time
+	unpackLimit   = 64 << 20 // of one batch
 )
 
 // TimeOffset is a record found by time.

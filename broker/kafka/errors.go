@@ -85,6 +85,7 @@ var errorCodes = []struct {
 	{log.ErrInflated, codeMessageTooLarge},
 	{log.ErrBadBatch, codeInvalidRecord},
 	{log.ErrNoSpace, codeStorageError},
+	{log.ErrTooManyFiles, codeStorageError},
 	{log.ErrFailed, codeStorageError},
 	{log.ErrClosed, codeStorageError},
 	{log.ErrNewerFormat, codeStorageError},

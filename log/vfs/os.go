@@ -136,6 +136,8 @@ func (f osFile) Allocate(off, n int64) error {
 
 func (f osFile) Sync() error { return call(f.File, "fdatasync", unix.Fdatasync) }
 
+func (f osFile) SyncFS() error { return call(f.File, "syncfs", unix.Syncfs) }
+
 func (f osFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -66,6 +66,8 @@ type File interface {
 	// Sync makes the contents durable (fdatasync). After an error the contents since the last good Sync are unknown
 	// and must not be trusted by a later Sync.
 	Sync() error
+	// SyncFS is FS.SyncFS for the file system that holds the file. It needs no further descriptor.
+	SyncFS() error
 	// Size is the current size in bytes.
 	Size() (int64, error)
 }

@@ -123,6 +123,8 @@ func (f *file) Sync() error {
 	})
 }
 
+func (f *file) SyncFS() error { return f.fs.SyncFS("") }
+
 func (f *file) Size() (size int64, err error) {
 	err = f.do(Stat, func() error {
 		size = int64(len(f.node.data))
