@@ -14,15 +14,23 @@ import (
 // ledger is what all members together have read.
 type ledger struct {
 	mu         sync.Mutex
-	out        *bufio.Writer        // guarded by mu, like the two below
+	out        *bufio.Writer        // guarded by mu, like all below
 	partitions map[int32]*partition // the values too
 	again      int                  // records that came more than once
+	visits     int                  // of members
 }
 
 // partition is how far one partition has been read: sums holds a checksum for each offset from first on.
 type partition struct {
 	first, end int64
 	sums       []uint32
+}
+
+// arrive counts a visit.
+func (l *ledger) arrive() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.visits++
 }
 
 // take enters what a member read. Records that came before must be the same; the next one must follow at once.
@@ -77,7 +85,8 @@ func (l *ledger) summary() string {
 	for _, p := range l.partitions {
 		read += len(p.sums)
 	}
-	return fmt.Sprintf("%d records of %d partitions, %d of them more than once", read, len(l.partitions), l.again)
+	return fmt.Sprintf("%d records of %d partitions in %d visits of members; %d came again",
+		read, len(l.partitions), l.visits, l.again)
 }
 
 // rebalanced says that a commit failed because the group is about to change: what was not committed comes again.

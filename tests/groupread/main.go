@@ -54,7 +54,8 @@ func run(ctx context.Context, o options, out *bufio.Writer) (summary string, err
 	for id := range o.members {
 		members.Go(func() error {
 			for visit := 0; !ledger.complete(); visit++ {
-				stay := time.Duration(200+rand.IntN(1000)) * time.Millisecond
+				stay := time.Duration(100+rand.IntN(500)) * time.Millisecond
+				ledger.arrive()
 				if err := visitGroup(ctx, o, ledger, stay, visit%3 == 2); err != nil {
 					return fmt.Errorf("member %d, visit %d: %w", id, visit, err)
 				}
@@ -68,8 +69,8 @@ func run(ctx context.Context, o options, out *bufio.Writer) (summary string, err
 	return ledger.summary(), nil
 }
 
-// visitGroup is one stay of a member: it joins, reads and commits for a while, and leaves. A rude one goes without
-// committing what it read last.
+// visitGroup is one stay of a member: it joins, reads and commits for a while, and leaves. A rude one never
+// commits, so that what it read comes again.
 func visitGroup(ctx context.Context, o options, l *ledger, stay time.Duration, rude bool) error {
 	cl, err := kgo.NewClient(
 		kgo.SeedBrokers(o.broker), kgo.ConsumerGroup(o.group), kgo.ConsumeTopics(o.topic),
@@ -93,14 +94,12 @@ func visitGroup(ctx context.Context, o options, l *ledger, stay time.Duration, r
 		if leave.IsZero() && fetches.NumRecords() > 0 {
 			leave = time.Now().Add(stay)
 		}
-		leaving := !leave.IsZero() && time.Now().After(leave)
-		if leaving && rude {
-			return nil
+		if !rude {
+			if err := cl.CommitUncommittedOffsets(ctx); err != nil && !rebalanced(err) {
+				return fmt.Errorf("commit: %w", err)
+			}
 		}
-		if err := cl.CommitUncommittedOffsets(ctx); err != nil && !rebalanced(err) {
-			return fmt.Errorf("commit: %w", err)
-		}
-		if leaving {
+		if !leave.IsZero() && time.Now().After(leave) {
 			return nil
 		}
 		cl.AllowRebalance()
@@ -112,7 +111,7 @@ func visitGroup(ctx context.Context, o options, l *ledger, stay time.Duration, r
 func poll(ctx context.Context, cl *kgo.Client) (kgo.Fetches, error) {
 	soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	fetches := cl.PollRecords(soon, 20_000)
+	fetches := cl.PollRecords(soon, 5_000)
 	for _, e := range fetches.Errors() {
 		if !errors.Is(e.Err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return nil, fmt.Errorf("read: %w", e.Err)
