@@ -67,7 +67,7 @@ func (b *Broker) Run(ctx context.Context) error {
 		b.health.setNotReady("")
 		close(b.ready)
 		b.logger.Info().Stringer("kafka", b.kafkaAddr).Stringer("http", b.httpAddr).
-			Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("ready")
+			Dur("took", time.Since(began).Round(time.Millisecond)).Msg("ready")
 		<-r.ending.Done()
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

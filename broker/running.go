@@ -85,7 +85,7 @@ func (b *Broker) start(r *running) error {
 func (b *Broker) stop(r *running) error {
 	began := time.Now()
 	b.health.setNotReady("draining")
-	b.logger.Info().Stringer("drain", b.config.Shutdown.Drain).Msg("stopping: no new connections, waiting for the answers due")
+	b.logger.Info().Dur("drain", b.config.Shutdown.Drain).Msg("stopping: no new connections, waiting for the answers due")
 	r.kafka.stop()  // stops accepting, then waits for the connections
 	r.groups.stop() // saves what members committed
 	r.retention.stop()
@@ -96,7 +96,7 @@ func (b *Broker) stop(r *running) error {
 	r.committer.stop()
 	r.admin.stop()
 	err := errors.Join(r.group.Wait(), topics, b.dir.close())
-	b.logger.Info().Stringer("took", time.Since(began).Round(time.Millisecond)).Bool("clean", err == nil).Msg("stopped")
+	b.logger.Info().Dur("took", time.Since(began).Round(time.Millisecond)).Bool("clean", err == nil).Msg("stopped")
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 )
 
@@ -34,6 +35,9 @@ Exit codes:
   3  data directory refused: in use by another process, or of a newer format`
 
 func main() {
+	// The library keeps these for the whole process: the key of errors, and durations that name their unit.
+	zerolog.ErrorFieldName = "err"
+	zerolog.DurationFieldFormat = zerolog.DurationFormatString
 	os.Exit(run(os.Args[1:]))
 }
 
