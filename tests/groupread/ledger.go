@@ -26,6 +26,17 @@ type partition struct {
 	sums       []uint32
 }
 
+// total is the number of records that there are to read.
+func (l *ledger) total() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var n int64
+	for _, p := range l.partitions {
+		n += p.end - p.first
+	}
+	return int(n)
+}
+
 // arrive counts a visit.
 func (l *ledger) arrive() {
 	l.mu.Lock()

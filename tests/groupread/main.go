@@ -54,9 +54,9 @@ func run(ctx context.Context, o options, out *bufio.Writer) (summary string, err
 	for id := range o.members {
 		members.Go(func() error {
 			for visit := 0; !ledger.complete(); visit++ {
-				stay := time.Duration(100+rand.IntN(500)) * time.Millisecond
 				ledger.arrive()
-				if err := visitGroup(ctx, o, ledger, stay, visit%3 == 2); err != nil {
+				enough := ledger.total()/(8*o.members) + rand.IntN(10_000)
+				if err := visitGroup(ctx, o, ledger, enough, visit%3 == 2); err != nil {
 					return fmt.Errorf("member %d, visit %d: %w", id, visit, err)
 				}
 			}
@@ -69,9 +69,9 @@ func run(ctx context.Context, o options, out *bufio.Writer) (summary string, err
 	return ledger.summary(), nil
 }
 
-// visitGroup is one stay of a member: it joins, reads and commits for a while, and leaves. A rude one never
+// visitGroup is one stay of a member: it joins, reads and commits until it has read enough, and leaves. A rude one never
 // commits, so that what it read comes again.
-func visitGroup(ctx context.Context, o options, l *ledger, stay time.Duration, rude bool) error {
+func visitGroup(ctx context.Context, o options, l *ledger, enough int, rude bool) error {
 	cl, err := kgo.NewClient(
 		kgo.SeedBrokers(o.broker), kgo.ConsumerGroup(o.group), kgo.ConsumeTopics(o.topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
@@ -82,8 +82,7 @@ func visitGroup(ctx context.Context, o options, l *ledger, stay time.Duration, r
 		return err
 	}
 	defer cl.CloseAllowingRebalance()
-	var leave time.Time // set when the group has served this member: nobody goes before
-	for !l.complete() {
+	for read := 0; read < enough && !l.complete(); cl.AllowRebalance() {
 		fetches, err := poll(ctx, cl)
 		if err != nil {
 			return err
@@ -91,18 +90,12 @@ func visitGroup(ctx context.Context, o options, l *ledger, stay time.Duration, r
 		if err := l.take(fetches); err != nil {
 			return err
 		}
-		if leave.IsZero() && fetches.NumRecords() > 0 {
-			leave = time.Now().Add(stay)
-		}
+		read += fetches.NumRecords()
 		if !rude {
 			if err := cl.CommitUncommittedOffsets(ctx); err != nil && !rebalanced(err) {
 				return fmt.Errorf("commit: %w", err)
 			}
 		}
-		if !leave.IsZero() && time.Now().After(leave) {
-			return nil
-		}
-		cl.AllowRebalance()
 	}
 	return nil
 }
