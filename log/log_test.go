@@ -3,7 +3,9 @@ package log
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"testing"
 	"time"
 
@@ -32,7 +34,8 @@ func openBench(t *testing.T, fs vfs.FS, change ...func(*Options)) *bench {
 	for _, c := range change {
 		c(&o)
 	}
-	if err := fs.MkdirAll("t"); err != nil {
+	parent := path.Dir(o.Dir)
+	if err := errors.Join(fs.MkdirAll(parent), fs.SyncDir(path.Dir(parent))); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, fs: fs, o: o}

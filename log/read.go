@@ -169,7 +169,7 @@ func (v *view) locate(offset int64) (pos int64, h Batch, err error) {
 		}
 		pos += h.Size()
 	}
-	return 0, nil, nil
+	return 0, nil, v.log.missing(v.segment, offset)
 }
 
 // boundary returns the end of the last batch that ends at or before stop, and the offset that follows it; pos and next

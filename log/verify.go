@@ -51,6 +51,17 @@ func (l *Log) damageAt(s *segment, pos int64) CorruptError {
 	panic("log: no damage where a run of good batches ended")
 }
 
+// missing returns a CorruptError if the end of the segment, with this offset, was lost.
+func (l *Log) missing(s *segment, offset int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(s.damage); n > 0 && s.damage[n-1].Length == 0 && offset <= s.damage[n-1].Last {
+		d := s.damage[n-1]
+		return &d
+	}
+	return nil
+}
+
 // verify reads the batches behind a run of checked ones and checks them, up to at least to. It is false when one of them
 // is not as it should be.
 func (v *view) verify(run span, to int64) (bool, error) {
