@@ -15,8 +15,8 @@ type handler func(s *Server, r *request) answer
 
 // answer yields a request's response. The connection's writer calls it once, when all earlier answers are sent. It may
 // wait until ctx is done, which means that the client is gone or that draining has taken too long; an answer that waits
-// for something to happen (not for the disk) also ends its wait when r.accepting is done. An error closes the connection without
-// a response; so does nothing else. A nil reply sends nothing.
+// for something to happen (not for the disk) also ends its wait when r.accepting is done. An error closes the connection
+// without a response. A nil reply sends nothing.
 type answer func(ctx context.Context) (reply, error)
 
 // reply is a response ready to be sent.
