@@ -44,6 +44,8 @@ const (
 	codeStorageError               int16 = 56
 	codeNonEmptyGroup              int16 = 68
 	codeGroupIDNotFound            int16 = 69
+	codeFetchSessionIDNotFound     int16 = 70
+	codeInvalidFetchSessionEpoch   int16 = 71
 	codeFencedLeaderEpoch          int16 = 74
 	codeUnknownLeaderEpoch         int16 = 75
 	codeUnsupportedCompressionType int16 = 76
@@ -53,6 +55,7 @@ const (
 	codeGroupSubscribedToTopic     int16 = 86
 	codeInvalidRecord              int16 = 87
 	codeUnknownTopicID             int16 = 100
+	codeFetchSessionTopicID        int16 = 106
 	codeMismatchedEndpointType     int16 = 114
 	codeUnsupportedEndpointType    int16 = 115
 )

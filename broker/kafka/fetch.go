@@ -10,10 +10,9 @@ import (
 	"brokerd/topic"
 )
 
-// Fetch (1), versions 4 to 17. Partitions are read in the order of the request: the first one with records gives at
-// least one whole batch, whatever the limits; the others keep to them. A batch is always sent whole, also when the offset
-// lies inside it. Sessions (KIP-227) are answered with id 0, which makes clients send full requests. Followers do not
-// exist. Damaged records fail their partition alone.
+// Fetch (1), versions 4 to 18. Partitions are read in the order of the request, or of its session: the first one with
+// records gives at least one whole batch, whatever the limits; the others keep to them. A batch is always sent whole, also
+// when the offset lies inside it. Followers do not exist. Damaged records fail their partition alone.
 
 // maxFetchBytes bounds an answer, apart from a first batch that is larger.
 const maxFetchBytes = 55 << 20
@@ -25,26 +24,20 @@ type fetch struct {
 	maxWait   time.Duration
 	minBytes  int64
 	maxBytes  int64
-	topics    []fetchTopic
+	parts     []fetchPart
 
 	size   int64 // bytes of records found by the last pass
 	failed bool  // the last pass met an error
-}
 
-type fetchTopic struct {
-	name  string
-	id    topic.ID
-	parts []fetchPart
+	session int32 // id, 0 for none
+	err     error // of the session: there are no partitions
 }
 
 // fetchPart is one partition of a request and what the last pass found for it.
 type fetchPart struct {
-	index    int32
-	p        *topic.Partition // nil: missing says why
-	missing  error
-	epoch    int32 // that the client believes in, -1 for none
-	offset   int64
-	maxBytes int64
+	sessionPart
+	p       *topic.Partition // nil: missing says why
+	missing error
 
 	err    error
 	bounds log.Bounds
@@ -52,37 +45,97 @@ type fetchPart struct {
 }
 
 func (s *Server) fetch(r *request) answer {
-	f := s.planFetch(r.body.(*kmsg.FetchRequest))
+	req := r.body.(*kmsg.FetchRequest)
+	if req.Version < 7 {
+		req.SessionID, req.SessionEpoch = 0, epochNone
+	}
 	return func(ctx context.Context) (reply, error) {
-		f.run(ctx, r.accepting.Done())
-		return f, nil
+		if req.SessionEpoch == epochNone || req.SessionEpoch == epochOpen {
+			return s.fetchAll(ctx, r, req), nil
+		}
+		return s.fetchNews(ctx, r, req), nil
 	}
 }
 
-func (s *Server) planFetch(req *kmsg.FetchRequest) *fetch {
+// fetchAll answers a request that names all of its partitions, and opens a session if the client wants one.
+func (s *Server) fetchAll(ctx context.Context, r *request, req *kmsg.FetchRequest) *fetch {
+	s.sessions.drop(req.SessionID)
+	all := newSession(namesByID(req))
+	all.update(req)
+	f := s.planFetch(req, all)
+	f.run(ctx, r.accepting.Done())
+	all.settle(f.findings())
+	if req.SessionEpoch == epochOpen {
+		f.session = s.sessions.keep(all, time.Now())
+	}
+	return f
+}
+
+// fetchNews answers a request that continues a session.
+func (s *Server) fetchNews(ctx context.Context, r *request, req *kmsg.FetchRequest) *fetch {
+	held, err := s.sessions.hold(req)
+	if err != nil {
+		return &fetch{version: req.Version, err: err}
+	}
+	defer func() { s.sessions.release(held, time.Now()) }()
+	held.update(req)
+	kept := s.sessions.resize(held)
+	if !kept && len(held.parts) > 0 {
+		err := faultf(codeFetchSessionIDNotFound, "fetch session %d has grown too large", held.id)
+		return &fetch{version: req.Version, err: err}
+	}
+	f := s.planFetch(req, held.session)
+	f.run(ctx, r.accepting.Done())
+	f.keepOnly(held.settle(f.findings()))
+	if kept {
+		f.session = held.id
+	}
+	return f
+}
+
+// namesByID says that a request names topics by id.
+func namesByID(req *kmsg.FetchRequest) bool { return req.Version >= 13 }
+
+// planFetch makes a fetch of the partitions of a session.
+func (s *Server) planFetch(req *kmsg.FetchRequest, of *session) *fetch {
 	f := &fetch{
 		version:  req.Version,
 		maxWait:  time.Duration(req.MaxWaitMillis) * time.Millisecond,
 		maxBytes: min(int64(req.MaxBytes), maxFetchBytes),
-		topics:   make([]fetchTopic, len(req.Topics)),
+		parts:    make([]fetchPart, len(of.parts)),
 	}
 	f.minBytes = min(int64(req.MinBytes), f.maxBytes)
 	if req.IsolationLevel == 1 {
 		f.isolation = topic.ReadCommitted
 	}
-	find := finder{s.topics, req.Version >= 13}
-	for i := range req.Topics {
-		t, ft := &req.Topics[i], &f.topics[i]
-		ft.name, ft.id = t.Topic, t.TopicID
-		ft.parts = make([]fetchPart, len(t.Partitions))
-		for j := range t.Partitions {
-			q, part := &t.Partitions[j], &ft.parts[j]
-			part.index, part.epoch = q.Partition, q.CurrentLeaderEpoch
-			part.offset, part.maxBytes = q.FetchOffset, int64(q.PartitionMaxBytes)
-			part.p, part.missing = find.partition(t.Topic, t.TopicID, q.Partition)
-		}
+	find := finder{s.topics, of.byID}
+	for i, asked := range of.parts {
+		part := &f.parts[i]
+		part.sessionPart = *asked
+		part.p, part.missing = find.partition(asked.name, asked.id, asked.index)
 	}
 	return f
+}
+
+// findings are what the session must know of the last pass.
+func (f *fetch) findings() []finding {
+	found := make([]finding, len(f.parts))
+	for i := range f.parts {
+		part := &f.parts[i]
+		found[i] = finding{part.bounds.Durable, part.bounds.Start, part.found.Length > 0, part.err != nil}
+	}
+	return found
+}
+
+// keepOnly leaves out partitions of which the client need not hear; none of them has records.
+func (f *fetch) keepOnly(tell []bool) {
+	kept := f.parts[:0]
+	for i, part := range f.parts {
+		if tell[i] {
+			kept = append(kept, part)
+		}
+	}
+	f.parts = kept
 }
 
 // run reads, and waits for more until there is enough, something failed, or the client's time is over.
@@ -93,8 +146,8 @@ func (f *fetch) run(ctx context.Context, draining <-chan struct{}) {
 	timer := time.NewTimer(f.maxWait)
 	defer timer.Stop()
 	moved := make(chan struct{}, 1)
-	for part := range f.all {
-		defer part.p.Watch(moved)()
+	for i := range f.parts {
+		defer f.parts[i].p.Watch(moved)()
 	}
 	for {
 		f.release()
@@ -113,23 +166,13 @@ func (f *fetch) run(ctx context.Context, draining <-chan struct{}) {
 	}
 }
 
-func (f *fetch) enough() bool { return f.failed || f.size >= f.minBytes || len(f.topics) == 0 }
-
-// all yields the partitions in the order of the request.
-func (f *fetch) all(yield func(*fetchPart) bool) {
-	for i := range f.topics {
-		for j := range f.topics[i].parts {
-			if !yield(&f.topics[i].parts[j]) {
-				return
-			}
-		}
-	}
-}
+func (f *fetch) enough() bool { return f.failed || f.size >= f.minBytes || len(f.parts) == 0 }
 
 // pass looks once at every partition.
 func (f *fetch) pass() {
 	f.size, f.failed = 0, false
-	for part := range f.all {
+	for i := range f.parts {
+		part := &f.parts[i]
 		part.err = part.read(f.isolation, f.maxBytes-f.size, f.size == 0)
 		f.size += part.found.Length
 		f.failed = f.failed || part.err != nil
@@ -176,8 +219,8 @@ func (part *fetchPart) visible(isolation topic.Isolation) int64 {
 
 // release lets go of the files.
 func (f *fetch) release() {
-	for part := range f.all {
-		part.found.Close()
-		part.found = log.Range{}
+	for i := range f.parts {
+		f.parts[i].found.Close()
+		f.parts[i].found = log.Range{}
 	}
 }

@@ -68,24 +68,42 @@ func (part *fetchPart) count() {
 func (e *fetchEncoder) response(f *fetch) {
 	e.int32(0) // throttle time
 	if e.version >= 7 {
-		e.int16(codeNone)
-		e.int32(0) // no session
+		e.int16(codeOf(f.err))
+		e.int32(f.session)
 	}
-	e.length(len(f.topics))
-	for i := range f.topics {
-		t := &f.topics[i]
+	e.length(countTopics(f.parts))
+	for from := 0; from < len(f.parts); {
+		of := f.parts[from : from+sameTopic(f.parts[from:])]
 		if e.version >= 13 {
-			e.b = append(e.b, t.id[:]...)
+			e.b = append(e.b, of[0].id[:]...)
 		} else {
-			e.string(t.name)
+			e.string(of[0].name)
 		}
-		e.length(len(t.parts))
-		for j := range t.parts {
-			e.partition(&t.parts[j], f.isolation)
+		e.length(len(of))
+		for i := range of {
+			e.partition(&of[i], f.isolation)
 		}
 		e.tags()
+		from += len(of)
 	}
 	e.tags()
+}
+
+// sameTopic is how many partitions at the start of parts belong to one topic. A topic whose partitions do not stand side
+// by side in a session is named more than once.
+func sameTopic(parts []fetchPart) int {
+	n := 1
+	for n < len(parts) && parts[n].topicKey == parts[0].topicKey {
+		n++
+	}
+	return n
+}
+
+func countTopics(parts []fetchPart) (n int) {
+	for ; len(parts) > 0; parts = parts[sameTopic(parts):] {
+		n++
+	}
+	return n
 }
 
 func (e *fetchEncoder) partition(part *fetchPart, isolation topic.Isolation) {

@@ -23,7 +23,7 @@ func TestFetchVersions(t *testing.T) {
 	c := ts.dial()
 	c.produce(from, 0, batchOf(t, "a", "b"))
 	c.produce(from, 0, batchOf(t, "c"))
-	for version := int16(4); version <= 17; version++ {
+	for version := int16(4); version <= 18; version++ {
 		resp := ask[*kmsg.FetchResponse](c, fetchFrom(version, from, 0, 0))
 		p, empty := resp.Topics[0].Partitions[0], resp.Topics[0].Partitions[1]
 		if got := valuesOf(t, p.RecordBatches); !slices.Equal(got, []string{"a", "b", "c"}) {
@@ -36,8 +36,8 @@ func TestFetchVersions(t *testing.T) {
 			t.Errorf("version %d: an empty partition has records %v, want an empty array", version, empty.RecordBatches)
 		}
 	}
-	if out := from.Stats().RecordsOut.Load(); out != 14*3 {
-		t.Errorf("%d records were counted, want %d", out, 14*3)
+	if out := from.Stats().RecordsOut.Load(); out != 15*3 {
+		t.Errorf("%d records were counted, want %d", out, 15*3)
 	}
 }
 

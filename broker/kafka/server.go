@@ -15,22 +15,23 @@ import (
 
 // Server answers Kafka clients. It has no goroutine of its own; ServeConn does the work.
 type Server struct {
-	o       Options
-	topics  *topic.Registry
-	groups  *consumer.Groups
-	ids     *producer.IDs
-	log     zerolog.Logger
-	apis    [maxKey + 1]*api    // by key; nil: not served
-	buffers sync.Pool           // of *bufio.Writer, for answers that carry records
-	large   *semaphore.Weighted // memory for large frames, of largeLimit bytes
-	stats   Stats
+	o        Options
+	topics   *topic.Registry
+	groups   *consumer.Groups
+	ids      *producer.IDs
+	log      zerolog.Logger
+	apis     [maxKey + 1]*api // by key; nil: not served
+	sessions *sessions
+	buffers  sync.Pool           // of *bufio.Writer, for answers that carry records
+	large    *semaphore.Weighted // memory for large frames, of largeLimit bytes
+	stats    Stats
 }
 
 // New makes a server.
 func New(o Options) *Server {
 	o.Limits.setDefaults()
 	o.Limits.MaxFrame = int32(min(int64(o.Limits.MaxFrame), o.Budget.Limit()))
-	s := &Server{o: o, topics: o.Topics, groups: o.Groups, ids: o.IDs, log: o.Logger}
+	s := &Server{o: o, topics: o.Topics, groups: o.Groups, ids: o.IDs, log: o.Logger, sessions: newSessions()}
 	s.large = semaphore.NewWeighted(s.largeLimit())
 	for _, a := range table() {
 		s.apis[a.key] = a

@@ -19,7 +19,7 @@ const maxKey = 92
 func table() []*api {
 	return []*api{
 		{key: keyProduce, name: "Produce", min: 3, max: 13, handle: (*Server).produce},
-		{key: 1, name: "Fetch", min: 4, max: 17, handle: (*Server).fetch},
+		{key: 1, name: "Fetch", min: 4, max: 18, handle: (*Server).fetch},
 		{key: 2, name: "ListOffsets", min: 1, max: 10, handle: (*Server).listOffsets},
 		{key: 3, name: "Metadata", min: 0, max: 13, handle: (*Server).metadata},
 		{key: 8, name: "OffsetCommit", min: 2, max: 10, handle: (*Server).offsetCommit},
