@@ -69,7 +69,6 @@ func (l *Log) writeLocked(s *segment, b Batch) error {
 	if isFull(err) {
 		undo := file.Truncate(s.size)
 		if undo == nil {
-			s.allocated = s.size
 			return spaceError(err)
 		}
 		err = errors.Join(err, undo)
@@ -108,9 +107,6 @@ func (l *Log) Roll() error {
 // also takes a snapshot of the projection.
 func (l *Log) rollLocked(snapshot bool) error {
 	old := l.active()
-	if _, err := l.pinLocked(old); err != nil { // the flush has to cut and sync it
-		return spaceError(err)
-	}
 	s, err := l.createLocked(l.bounds.End)
 	if err != nil {
 		return err
@@ -119,7 +115,6 @@ func (l *Log) rollLocked(snapshot bool) error {
 	if snapshot && l.o.Projection != nil {
 		sealed.snapshot = &snapshotFile{offset: s.base, state: l.o.Projection.Snapshot()}
 	}
-	old.sealed = true
 	old.indexer.addTime()
 	l.pending.seals = append(l.pending.seals, sealed)
 	l.segments = append(l.segments, s)

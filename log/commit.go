@@ -3,7 +3,6 @@ package log
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -166,31 +165,18 @@ func (c *Committer) commit(logs []*Log) {
 
 // sync syncs the flushes' files one by one, or all at once when they are many, and wakes the waiters.
 func (c *Committer) sync(flushes []*flush) {
-	if err := c.failure(); err != nil {
-		for _, f := range flushes {
+	err, whole := c.failure(), len(flushes) >= c.o.SyncFSFrom
+	if err == nil && whole {
+		if err = syncAll(flushes); err != nil {
+			err = c.fail(fmt.Errorf("sync file system: %w", err))
+		}
+	}
+	for _, f := range flushes {
+		if err != nil || whole {
 			f.end(err)
+		} else {
+			f.end(f.sync())
 		}
-		return
-	}
-	errs := make([]error, len(flushes))
-	for i, f := range flushes {
-		errs[i] = f.cut()
-	}
-	if len(flushes) < c.o.SyncFSFrom {
-		for i, f := range flushes {
-			if errs[i] == nil {
-				errs[i] = f.sync()
-			}
-			f.end(errs[i])
-		}
-		return
-	}
-	shared := syncAll(flushes)
-	if shared != nil {
-		shared = c.fail(fmt.Errorf("sync file system: %w", shared))
-	}
-	for i, f := range flushes {
-		f.end(errors.Join(errs[i], shared))
 	}
 }
 

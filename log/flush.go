@@ -5,12 +5,6 @@ import (
 	"fmt"
 )
 
-// Sizes of the steps in which space is reserved ahead of the writes (FORMAT.md, "Preallocation").
-const (
-	allocateMin = 64 << 10
-	allocateMax = 16 << 20
-)
-
 // pending is what the next flush of a log has to do.
 type pending struct {
 	queued queueState
@@ -81,26 +75,6 @@ func (l *Log) takePendingLocked() *flush {
 	return f
 }
 
-// cut takes the reserved space off sealed segments, so that the sync covers that too.
-func (f *flush) cut() error {
-	for _, file := range f.files {
-		s := file.segment
-		if size, extra := f.log.surplus(s); extra {
-			if err := file.Truncate(size); err != nil {
-				return fmt.Errorf("cut %s: %w", s.name(), err)
-			}
-		}
-	}
-	return nil
-}
-
-// surplus says to which size the file of a sealed segment must be cut.
-func (l *Log) surplus(s *segment) (size int64, extra bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return s.size, s.sealed && s.allocated > s.size
-}
-
 // sync puts the files, and then their names, on the disk.
 func (f *flush) sync() error {
 	for _, file := range f.files {
@@ -138,18 +112,16 @@ func (f *flush) end(err error) {
 	l.mu.Unlock()
 }
 
-// finish does what no waiter waits for: it writes the indexes of sealed segments, moves the recovery point and reserves
-// space. Then it lets go of the files and of the turn.
+// finish does what no waiter waits for: it writes the indexes of sealed segments and moves the recovery point. Then it
+// lets go of the files and of the turn.
 func (f *flush) finish() {
 	l := f.log
 	if l.Err() == nil {
-		if err := f.housekeep(); err != nil && !isFull(err) && !outOfFiles(err) {
+		if err := l.finishSeals(f.seals); err != nil && !isFull(err) && !outOfFiles(err) {
 			_ = l.fail(err)
 		}
 	}
-	for _, file := range f.files {
-		l.o.Files.release(file)
-	}
+	f.release()
 	<-l.turn
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,32 +132,10 @@ func (f *flush) finish() {
 	}
 }
 
-func (f *flush) housekeep() error {
-	err := f.log.finishSeals(f.seals)
-	f.reserve()
-	return err
-}
-
-// reserve keeps the active segment's file larger than its contents, so that a sync need not write a new size each time.
-// It is a hint: a disk that is full or cannot do it changes nothing.
-func (f *flush) reserve() {
-	l := f.log
-	if len(f.files) == 0 {
-		return
+func (f *flush) release() {
+	for _, file := range f.files {
+		f.log.o.Files.release(file)
 	}
-	file := f.files[len(f.files)-1]
-	l.mu.Lock()
-	s := file.segment
-	step := min(max(s.size, allocateMin), allocateMax)
-	from, to := s.allocated, min(s.size+step, l.config.SegmentBytes)
-	want := !s.sealed && from-s.size < step/2 && to > from
-	l.mu.Unlock()
-	if !want || file.Allocate(from, to-from) != nil {
-		return
-	}
-	l.mu.Lock()
-	s.allocated = max(s.allocated, to)
-	l.mu.Unlock()
 }
 
 // finalFlush is the flush of Close: nothing is appended any more, and the log is left clean.
@@ -195,27 +145,15 @@ func (l *Log) finalFlush() error {
 		defer l.mu.Unlock()
 		return l.err
 	}
-	active := l.active()
-	if active.allocated > active.size { // reserved space goes
-		if _, err := l.pinLocked(active); err != nil {
-			l.mu.Unlock()
-			return fmt.Errorf("close log: %w", err)
-		}
-	}
-	active.sealed = true
 	f := l.takePendingLocked()
 	l.mu.Unlock()
+	defer f.release()
 
 	err := l.o.Committer.failure()
 	if err == nil || len(f.files) == 0 {
-		if err = f.cut(); err == nil {
-			err = f.sync()
-		}
+		err = f.sync()
 	}
 	f.end(err)
-	for _, file := range f.files {
-		l.o.Files.release(file)
-	}
 	if err != nil {
 		return l.Err()
 	}

@@ -125,7 +125,7 @@ func (r *recoverer) inventory() error {
 
 func foundSegment(dir string, base int64, e vfs.Entry) *segment {
 	s := newSegment(dir, base)
-	s.size, s.allocated = e.Size, e.Size
+	s.size = e.Size
 	s.first, s.last = e.ModTime, e.ModTime
 	return s
 }
@@ -235,7 +235,6 @@ func (r *recoverer) open() error {
 	for i, s := range l.segments {
 		r.report.Damaged = append(r.report.Damaged, s.damage...)
 		if i < len(l.segments)-1 && !s.finished {
-			s.sealed = true
 			s.indexer.addTime()
 			l.pending.seals = append(l.pending.seals, sealing{segment: s})
 		}

@@ -25,7 +25,7 @@ const (
 func (r *recoverer) scanTail() error {
 	l := r.log
 	for _, s := range l.segments[:r.tail] {
-		s.finished, s.sealed, s.indexer = true, true, nil
+		s.finished, s.indexer = true, nil
 	}
 	if len(l.segments) == 0 {
 		return nil
@@ -365,9 +365,8 @@ func (r *recoverer) syncTail() error {
 		if r.failed {
 			err = r.rewrite(file, s.size)
 		}
-		if err == nil && (r.failed || s.allocated > s.size) {
-			err = file.Truncate(s.size)
-			s.allocated = s.size
+		if err == nil {
+			err = r.cutTo(file, s.size)
 		}
 		if err == nil {
 			err = file.Sync()
@@ -383,6 +382,13 @@ func (r *recoverer) syncTail() error {
 		}
 	}
 	return l.o.FS.SyncDir(l.o.Dir)
+}
+
+func (r *recoverer) cutTo(file vfs.File, size int64) error {
+	if now, err := file.Size(); err != nil || now == size && !r.failed {
+		return err
+	}
+	return file.Truncate(size)
 }
 
 // rewrite writes what a file holds over itself. After a failed sync the system believes that this is on the disk.

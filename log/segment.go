@@ -54,20 +54,18 @@ func segmentBase(name string) (base int64, ok bool) {
 
 // segment is one segment file of a log. Its base and path never change; Log.mu guards the rest.
 //
-// A segment is active (the last one: batches are appended to it), then sealed (a newer one exists), then finished: cut
-// to its real size, synced and its index written. A finished segment never changes again.
+// A segment is active (the last one: batches are appended to it), then sealed (a newer one exists), then finished: synced
+// and its index written. A sealed segment never changes again.
 type segment struct {
 	base int64
 	path string
 
-	size      int64 // bytes of batches
-	allocated int64 // size of the file, when it is larger: zeros follow the batches
-	sealed    bool
-	finished  bool
-	first     time.Time // arrival of the first batch
-	last      time.Time // arrival of the last batch
-	indexer   *indexer  // until the segment is finished; then its index is on the disk (openFile.index)
-	pin       *openFile // while it holds writes that no flush has begun to sync
+	size     int64 // bytes of batches
+	finished bool
+	first    time.Time // arrival of the first batch
+	last     time.Time // arrival of the last batch
+	indexer  *indexer  // until the segment is finished; then its index is on the disk (openFile.index)
+	pin      *openFile // while it holds writes that no flush has begun to sync
 
 	checked spans          // what may be served
 	damage  []CorruptError // what may not, ordered by position
@@ -93,7 +91,6 @@ func (s *segment) appended(b Batch, interval int, now time.Time) {
 	s.indexer.add(b, s.base, s.size, interval)
 	s.checked = s.checked.add(span{s.size, s.size + int64(len(b)), b.LastOffset() + 1})
 	s.size += int64(len(b))
-	s.allocated = max(s.allocated, s.size)
 }
 
 // damageAt returns the damage that covers the byte at pos.
