@@ -104,7 +104,6 @@ type nullFile struct{ vfs.File }
 
 func (nullFile) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
 func (nullFile) Truncate(int64) error                   { return nil }
-func (nullFile) Allocate(int64, int64) error            { return nil }
 
 // BenchmarkRead reads 64 MiB of small batches again and again, in ranges of this size: what a consumer costs besides
 // the copy itself.

@@ -116,8 +116,8 @@ func (i *inspector) window(pos int64, n int) ([]byte, error) {
 	return nil, fmt.Errorf("read at %d: %w", pos, err)
 }
 
-// dataEnd returns the position that follows the last byte that is not zero: what comes after it is preallocated space,
-// or the zeros that a batch ends with. A batch that begins at or after it does not exist.
+// dataEnd returns the position that follows the last byte that is not zero: what comes after it was never written,
+// or is the zeros that a batch ends with. A batch that begins at or after it does not exist.
 func (i *inspector) dataEnd() (int64, error) {
 	for end := i.end; end > 0; {
 		start := max(end-int64(cap(i.buf)), 0)

@@ -15,7 +15,7 @@ type Recovery struct {
 	Segments       int
 	Clean          bool     // the last stop was clean: nothing was scanned
 	ScannedBytes   int64    // bytes of the tail that were read
-	CutBytes       int64    // bytes after the last good batch that were cut off (zeros of preallocated space do not count)
+	CutBytes       int64    // bytes after the last good batch that were cut off (zeros do not count)
 	SkippedOffsets int64    // offsets never to be given out again, because their batch was cut off
 	IndexesRebuilt int      // missing, short or wrong indexes that were made anew, or will be when they are first used
 	Orphans        []string // files removed because they belong to no segment (indexes, temporary files)
@@ -44,7 +44,7 @@ type recoverer struct {
 //
 //   - A checkpoint that says "clean" and fits the files: nothing is scanned.
 //   - Otherwise every batch from the recovery point on is checked. Nothing before the recovery point is ever cut.
-//   - Zeros up to the end of the file are reserved space, not data.
+//   - Zeros up to the end of the file are no data: a crash can leave a file longer than what was written to it.
 //   - A bad batch without a good one behind it was being written: it is cut off and its offsets are skipped.
 //   - A bad batch with good ones behind it that lacks whole sectors was never synced, and neither was what follows
 //     (syncs cover prefixes): cut off likewise, later segments included.

@@ -84,7 +84,7 @@ func TestScan(t *testing.T) {
 	}{
 		{"whole log", "log", nil, first + second},
 		{"one segment", "log/" + segmentFile(10), nil, second},
-		{"preallocated", "log", func(a, b []byte) ([]byte, []byte) {
+		{"zeros", "log", func(a, b []byte) ([]byte, []byte) {
 			return append(a, make([]byte, 99)...), append(b, make([]byte, 999)...)
 		},
 			first + second},

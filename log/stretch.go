@@ -14,7 +14,7 @@ type stretch struct {
 // walk calls f for every stretch of the segment from pos on, in order, until the data ends; min is the lowest offset
 // that may come. The errors are f's and the disk's.
 //
-// Data ends where only zeros follow, which is preallocated space. The offsets of damage are those between its
+// Data ends where only zeros follow: a crash can leave a file longer than what was written to it. The offsets of damage are those between its
 // neighbours. Those of damage at the tail are the ones that its header claims, or the next one alone when it claims none
 // that can be.
 func (i *inspector) walk(pos, min int64, f func(stretch) error) error {

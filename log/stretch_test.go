@@ -105,8 +105,8 @@ func TestWalkGood(t *testing.T) {
 	}{
 		{"whole", data, 10, want},
 		{"gap before the first", data, 7, want},
-		{"preallocated", append(bytes.Clone(data), make([]byte, 5000)...), 10, want},
-		{"preallocated beyond the window", append(bytes.Clone(data), make([]byte, 3*inspectWindow)...), 10, want},
+		{"zeros", append(bytes.Clone(data), make([]byte, 5000)...), 10, want},
+		{"zeros beyond the window", append(bytes.Clone(data), make([]byte, 3*inspectWindow)...), 10, want},
 		{"empty", nil, 10, ""},
 		{"only zeros", make([]byte, 3*inspectWindow+5), 10, ""},
 	} {

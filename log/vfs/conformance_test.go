@@ -100,18 +100,6 @@ var behaviours = []struct {
 		wantErr(t, f.Truncate(4), nil)
 		wantContent(t, f, "he\x00\x00")
 	}},
-	{"allocate grows only", func(t *testing.T, v vfs.FS, dir string) {
-		f := create(t, v, dir+"/a", "hello")
-		defer closeFile(t, f)
-		err := f.Allocate(0, 8)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return
-		}
-		wantErr(t, err, nil)
-		wantContent(t, f, "hello\x00\x00\x00")
-		wantErr(t, f.Allocate(0, 2), nil)
-		wantContent(t, f, "hello\x00\x00\x00")
-	}},
 	{"read-only handle", func(t *testing.T, v vfs.FS, dir string) {
 		closeFile(t, create(t, v, dir+"/a", "hello"))
 		f, err := v.OpenRead(dir + "/a")
@@ -136,7 +124,6 @@ var behaviours = []struct {
 		_, err = f.Size()
 		wantErr(t, err, fs.ErrClosed)
 		wantErr(t, f.Truncate(0), fs.ErrClosed)
-		wantErr(t, f.Allocate(0, 1), fs.ErrClosed)
 		wantErr(t, f.Sync(), fs.ErrClosed)
 		wantErr(t, f.Close(), fs.ErrClosed)
 	}},

@@ -130,10 +130,6 @@ var (
 	_ FD   = osFile{}
 )
 
-func (f osFile) Allocate(off, n int64) error {
-	return call(f.File, "fallocate", func(fd int) error { return unix.Fallocate(fd, 0, off, n) })
-}
-
 func (f osFile) Sync() error { return call(f.File, "fdatasync", unix.Fdatasync) }
 
 func (f osFile) SyncFS() error { return call(f.File, "syncfs", unix.Syncfs) }

@@ -60,9 +60,6 @@ type File interface {
 	io.Closer
 	// Truncate sets the size of the file.
 	Truncate(size int64) error
-	// Allocate reserves disk space for n bytes from off and extends the size to cover them; the bytes read as zero.
-	// A file system that cannot do it returns errors.ErrUnsupported: callers treat it as a hint.
-	Allocate(off, n int64) error
 	// Sync makes the contents durable (fdatasync). After an error the contents since the last good Sync are unknown
 	// and must not be trusted by a later Sync.
 	Sync() error

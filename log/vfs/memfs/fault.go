@@ -17,7 +17,6 @@ const (
 	Read     Kind = "read"
 	Write    Kind = "write"
 	Truncate Kind = "truncate"
-	Allocate Kind = "allocate"
 	Sync     Kind = "sync"
 	Stat     Kind = "stat"
 	Close    Kind = "close"

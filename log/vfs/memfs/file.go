@@ -32,7 +32,7 @@ func (f *file) locked(k Kind, body func() error) error {
 		if _, open := f.fs.open[f]; !open {
 			return fs.ErrClosed
 		}
-		if !f.write && (k == Write || k == Truncate || k == Allocate) {
+		if !f.write && (k == Write || k == Truncate) {
 			return syscall.EBADF
 		}
 		return body()
@@ -87,18 +87,6 @@ func (f *file) Truncate(size int64) error {
 			return syscall.EINVAL
 		}
 		return f.setSize(size)
-	})
-}
-
-func (f *file) Allocate(off, n int64) error {
-	return f.do(Allocate, func() error {
-		if off < 0 || n <= 0 {
-			return syscall.EINVAL
-		}
-		if off+n <= int64(len(f.node.data)) {
-			return nil
-		}
-		return f.setSize(off + n)
 	})
 }
 

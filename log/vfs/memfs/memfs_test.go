@@ -123,8 +123,8 @@ func TestCrashOutcomes(t *testing.T) {
 		{"files are independent", func(m *FS) {
 			f, g := must(m.Create("a")), must(m.Create("b"))
 			done(m.SyncDir(""))
-			done(f.Allocate(0, 1))
-			done(g.Allocate(0, 1))
+			done(f.Truncate(1))
+			done(g.Truncate(1))
 			put(f, 0, "x")
 			done(f.Sync())
 		}, []string{"a=x b=", "a=x b=\x00"}},
