@@ -106,7 +106,7 @@ func TestC20HugeWhenUnpacked(t *testing.T) {
 	w.listOffset(t, trusted, 0, now.UnixMilli())
 	grown := resident(t, s) - before
 	t.Logf("a batch of %d kB unpacks to 256 MiB; memory grew by %d MiB", len(bomb)>>10, grown>>20)
-	if grown > 250<<20 {
+	if grown > 250<<20 && !harness.Race { // 64 MiB may be unpacked, into a buffer that doubles
 		t.Errorf("memory grew by %d MiB", grown>>20)
 	}
 	after := w.produce(t, checked, 0, newBatch(0, nil, now.UnixMilli(), []byte("small")))
