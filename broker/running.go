@@ -153,6 +153,8 @@ func (b *Broker) kafkaOptions(t *topic.Registry, g *consumer.Groups, ids *produc
 		IDs:        ids,
 		Budget:     budget,
 		Logger:     b.logger,
+		FS:         b.fs,
+		Dir:        shown(b.config.Data),
 		Advertised: b.config.Kafka.Advertised,
 		NodeID:     b.id.NodeID,
 		ClusterID:  b.id.ClusterID,

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -25,7 +26,7 @@ func kafkaSettings(c Config) []topic.Setting {
 		number("group.max.size", topic.Int, int64(c.Group.MaxMembers)),
 		millis("group.min.session.timeout.ms", topic.Int, c.Group.MinSessionTimeout),
 		setting("listeners", topic.List, "PLAINTEXT://"+c.Kafka.Listen),
-		setting("log.dirs", topic.List, c.Data),
+		setting("log.dirs", topic.List, shown(c.Data)),
 		millis("log.retention.check.interval.ms", topic.Long, c.Topic.RetentionCheck),
 		number("num.partitions", topic.Int, int64(c.Topic.Partitions)),
 		number("offsets.retention.minutes", topic.Int, int64(c.Group.OffsetsRetention/time.Minute)),
@@ -35,4 +36,12 @@ func kafkaSettings(c Config) []topic.Setting {
 		listed = append(listed, setting("advertised.listeners", topic.List, "PLAINTEXT://"+c.Kafka.Advertised))
 	}
 	return listed
+}
+
+// shown is a path as it means something to somebody in another directory.
+func shown(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // AlterConfigs (33), versions 0 to 2, replaces all settings of a topic; IncrementalAlterConfigs (44), versions 0 and 1,
-// changes some of them (KIP-339). The broker's settings come from its configuration file and are read-only.
+// changes some of them (KIP-339). The broker's settings come from its configuration file and are read-only: a change is
+// refused as Kafka refuses one of a setting that needs a restart.
 
 func (s *Server) alterConfigs(r *request) answer {
 	req := r.body.(*kmsg.AlterConfigsRequest)
@@ -45,7 +46,7 @@ func (s *Server) alterable(res resource, seen map[resource]bool) error {
 	case kmsg.ConfigResourceTypeTopic:
 		return nil
 	case kmsg.ConfigResourceTypeBroker:
-		return faultf(codeInvalidConfig, "settings of the broker are read-only here: change its configuration and restart it")
+		return faultf(codeInvalidRequest, "settings of the broker are read-only: change its configuration file and restart it")
 	}
 	return faultf(codeInvalidRequest, "resources of type %d have no settings here", res.kind)
 }

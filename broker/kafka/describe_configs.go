@@ -3,6 +3,7 @@ package kafka
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // DescribeConfigs (32), versions 1 to 4. Topics: every setting, with source, type, synonyms and documentation. The
-// broker, named by its id: its own settings, read-only. The empty broker name means settings shared by a cluster, of
-// which there are none. Other kinds of resources do not exist.
+// broker, named by its id: its own settings and its defaults for topics, read-only. The empty broker name means settings
+// that were changed for all brokers of a cluster, of which there are none. Other kinds of resources do not exist.
 
 func (s *Server) describeConfigs(r *request) answer {
 	req := r.body.(*kmsg.DescribeConfigsRequest)
@@ -87,7 +88,7 @@ func (s *Server) brokerSettings() []topic.Setting {
 		return topic.Setting{Name: name, Value: strconv.FormatInt(v, 10), Type: typ, Source: topic.FromBroker}
 	}
 	l := s.o.Limits
-	return append([]topic.Setting{
+	list := append([]topic.Setting{
 		{
 			Name: "auto.create.topics.enable", Value: strconv.FormatBool(s.o.AutoCreate),
 			Type: topic.Boolean, Source: topic.FromBroker,
@@ -100,4 +101,7 @@ func (s *Server) brokerSettings() []topic.Setting {
 		number("offsets.topic.replication.factor", topic.Short, 1),
 		number("socket.request.max.bytes", topic.Int, int64(l.MaxFrame)),
 	}, s.o.Settings...)
+	list = append(list, s.topics.BrokerSettings()...)
+	slices.SortFunc(list, func(a, b topic.Setting) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }

@@ -17,6 +17,7 @@ const (
 	codeCorruptMessage             int16 = 2
 	codeUnknownTopicOrPartition    int16 = 3
 	codeRequestTimedOut            int16 = 7
+	codeReplicaNotAvailable        int16 = 9
 	codeMessageTooLarge            int16 = 10
 	codeOffsetMetadataTooLarge     int16 = 12
 	codeCoordinatorNotAvailable    int16 = 15
@@ -42,6 +43,7 @@ const (
 	codeInvalidProducerEpoch       int16 = 47
 	codeTransactionalIDDenied      int16 = 53
 	codeStorageError               int16 = 56
+	codeLogDirNotFound             int16 = 57
 	codeNonEmptyGroup              int16 = 68
 	codeGroupIDNotFound            int16 = 69
 	codeFetchSessionIDNotFound     int16 = 70
@@ -52,6 +54,8 @@ const (
 	codeMemberIDRequired           int16 = 79
 	codeGroupMaxSizeReached        int16 = 81
 	codeFencedInstanceID           int16 = 82
+	codeElectionNotNeeded          int16 = 84
+	codeNoReassignmentInProgress   int16 = 85
 	codeGroupSubscribedToTopic     int16 = 86
 	codeInvalidRecord              int16 = 87
 	codeUnknownTopicID             int16 = 100

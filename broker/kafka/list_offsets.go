@@ -9,17 +9,18 @@ import (
 	"brokerd/topic"
 )
 
-// ListOffsets (2), versions 1 to 10. A time is answered with the exact record, not its batch; both isolation levels are
-// kept in every kind of lookup. There are no tiers: the earliest local offset is the start of the log, and nothing is
-// tiered.
+// ListOffsets (2), versions 1 to 11. A time is answered with the exact record, not its batch; both isolation levels are
+// kept in every kind of lookup. There are no tiers: the earliest local offset is the start of the log, nothing is tiered,
+// and nothing waits to be.
 
 // Special values of the time asked for.
 const (
-	askLatest        = -1
-	askEarliest      = -2
-	askMaxTime       = -3 // version 7 (KIP-734)
-	askEarliestLocal = -4 // version 8 (KIP-405)
-	askLatestTiered  = -5 // version 9 (KIP-1005)
+	askLatest         = -1
+	askEarliest       = -2
+	askMaxTime        = -3 // version 7 (KIP-734)
+	askEarliestLocal  = -4 // version 8 (KIP-405)
+	askLatestTiered   = -5 // version 9 (KIP-1005)
+	askEarliestToTier = -6 // version 11 (KIP-1023)
 )
 
 func (s *Server) listOffsets(r *request) answer {
@@ -68,7 +69,7 @@ func (s *Server) listOffset(
 	switch q.Timestamp {
 	case askLatest, askEarliest, askEarliestLocal:
 		return boundary(p, q.Timestamp, isolation)
-	case askLatestTiered:
+	case askLatestTiered, askEarliestToTier:
 		return none, nil
 	case askMaxTime:
 		found, ok, err = p.MaxTimestamp(isolation)
@@ -90,6 +91,8 @@ func specialSince(time int64) (version int16, ok bool) {
 		return 8, true
 	case askLatestTiered:
 		return 9, true
+	case askEarliestToTier:
+		return 11, true
 	}
 	return 0, time >= askEarliest
 }

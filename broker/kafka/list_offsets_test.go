@@ -94,7 +94,8 @@ func TestSpecialOffsets(t *testing.T) {
 		{askMaxTime, 6, -1, codeUnsupportedVersion}, {askMaxTime, 7, 1, codeNone},
 		{askEarliestLocal, 7, -1, codeUnsupportedVersion}, {askEarliestLocal, 8, 1, codeNone},
 		{askLatestTiered, 8, -1, codeUnsupportedVersion}, {askLatestTiered, 9, -1, codeNone},
-		{-6, 10, -1, codeUnsupportedVersion},
+		{askEarliestToTier, 10, -1, codeUnsupportedVersion}, {askEarliestToTier, 11, -1, codeNone},
+		{-7, 11, -1, codeUnsupportedVersion},
 	}
 	for _, test := range tests {
 		got := askOffset(c, test.version, "t", test.time)

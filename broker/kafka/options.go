@@ -6,6 +6,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"brokerd/consumer"
+	"brokerd/log/vfs"
 	"brokerd/producer"
 	"brokerd/topic"
 )
@@ -17,6 +18,8 @@ type Options struct {
 	IDs    *producer.IDs
 	Budget *producer.Budget // every request frame is drawn from it
 	Logger zerolog.Logger
+	FS     vfs.FS // with Dir, for DescribeLogDirs
+	Dir    string // the data directory
 
 	Advertised string          // host:port given to clients; "" is the address that they connected to
 	NodeID     int32           // this broker's id; it is also the controller

@@ -20,7 +20,7 @@ func table() []*api {
 	return []*api{
 		{key: keyProduce, name: "Produce", min: 3, max: 13, handle: (*Server).produce},
 		{key: 1, name: "Fetch", min: 4, max: 18, handle: (*Server).fetch},
-		{key: 2, name: "ListOffsets", min: 1, max: 10, handle: (*Server).listOffsets},
+		{key: 2, name: "ListOffsets", min: 1, max: 11, handle: (*Server).listOffsets},
 		{key: 3, name: "Metadata", min: 0, max: 13, handle: (*Server).metadata},
 		{key: 8, name: "OffsetCommit", min: 2, max: 10, handle: (*Server).offsetCommit},
 		{key: 9, name: "OffsetFetch", min: 1, max: 10, handle: (*Server).offsetFetch},
@@ -39,12 +39,19 @@ func table() []*api {
 		{key: 23, name: "OffsetForLeaderEpoch", min: 2, max: 4, handle: (*Server).offsetForLeaderEpoch},
 		{key: 32, name: "DescribeConfigs", min: 1, max: 4, handle: (*Server).describeConfigs},
 		{key: 33, name: "AlterConfigs", min: 0, max: 2, handle: (*Server).alterConfigs},
+		{key: 34, name: "AlterReplicaLogDirs", min: 1, max: 2, handle: (*Server).alterReplicaLogDirs},
+		{key: 35, name: "DescribeLogDirs", min: 1, max: 4, handle: (*Server).describeLogDirs},
 		{key: 37, name: "CreatePartitions", min: 0, max: 3, handle: (*Server).createPartitions},
 		{key: 42, name: "DeleteGroups", min: 0, max: 2, handle: (*Server).deleteGroups},
+		{key: 43, name: "ElectLeaders", min: 0, max: 2, handle: (*Server).electLeaders},
 		{key: 44, name: "IncrementalAlterConfigs", min: 0, max: 1, handle: (*Server).incrementalAlterConfigs},
+		{key: 45, name: "AlterPartitionReassignments", min: 0, max: 1, handle: (*Server).alterPartitionReassignments},
 		{key: 46, name: "ListPartitionReassignments", min: 0, max: 0, handle: (*Server).listPartitionReassignments},
 		{key: 47, name: "OffsetDelete", min: 0, max: 0, handle: (*Server).offsetDelete},
 		{key: 60, name: "DescribeCluster", min: 0, max: 2, handle: (*Server).describeCluster},
+		{key: 61, name: "DescribeProducers", min: 0, max: 0, handle: (*Server).describeProducers},
+		{key: 74, name: "ListConfigResources", min: 0, max: 1, handle: (*Server).listConfigResources},
+		{key: 75, name: "DescribeTopicPartitions", min: 0, max: 0, handle: (*Server).describeTopicPartitions},
 	}
 }
 
