@@ -10,8 +10,8 @@ import (
 
 // Append gives the batch its offsets (written into b in place) and writes it. It does not wait: use WaitDurable with
 // the returned Last before acknowledging. The batch must have passed CheckBatch.
-// Errors: ErrNoSpace, ErrTooManyFiles, ErrTooLarge, ErrFailed, ErrClosed; any other one means that the segment's file could not be opened
-// or made. After each of them nothing was appended.
+// Errors: ErrNoSpace, ErrTooManyFiles, ErrTooLarge, ErrFailed, ErrClosed; any other one means that the segment's file
+// could not be opened or made. After each of them nothing was appended.
 func (l *Log) Append(b Batch) (Appended, error) {
 	if len(b) < HeaderSize || b.Size() != int64(len(b)) || b.LastOffsetDelta() < 0 {
 		return Appended{}, fmt.Errorf("%w: append: incomplete", ErrBadBatch)

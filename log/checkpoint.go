@@ -77,6 +77,9 @@ func decodeCheckpoint(b []byte) (checkpoint, error) {
 	c.clean = binary.BigEndian.Uint16(b[6:])&checkpointClean != 0
 	for i, v := range []*int64{&c.start, &c.segment, &c.position, &c.next} {
 		*v = int64(binary.BigEndian.Uint64(b[8+8*i:]))
+		if *v < 0 || *v > maxBase {
+			return c, fmt.Errorf("log: checkpoint: field %d is %d", i, *v)
+		}
 	}
 	n := int64(binary.BigEndian.Uint32(b[checkpointFixed-4:]))
 	rest := body[checkpointFixed:]
@@ -84,10 +87,11 @@ func decodeCheckpoint(b []byte) (checkpoint, error) {
 		return c, fmt.Errorf("log: checkpoint: %d epochs in %d bytes", n, len(rest))
 	}
 	for ; len(rest) > 0; rest = rest[checkpointEpoch:] {
-		c.epochs = append(c.epochs, epochStart{
-			epoch: int32(binary.BigEndian.Uint32(rest)),
-			start: int64(binary.BigEndian.Uint64(rest[4:])),
-		})
+		e := epochStart{epoch: int32(binary.BigEndian.Uint32(rest)), start: int64(binary.BigEndian.Uint64(rest[4:]))}
+		if e.epoch < 0 || e.start < 0 || e.start > maxBase {
+			return c, fmt.Errorf("log: checkpoint: epoch %d from %d", e.epoch, e.start)
+		}
+		c.epochs = append(c.epochs, e)
 	}
 	return c, nil
 }

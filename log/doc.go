@@ -7,8 +7,8 @@
 //
 //   - Start: the oldest offset that may be read; moved by retention and Trim.
 //   - Stable: below it every transaction is decided. Equal to Durable until transactions exist.
-//   - Durable: below it everything is on disk (fdatasync done, directory synced for a new file). Nothing above it is
-//     ever given to a reader or acknowledged.
+//   - Durable: below it everything is on disk (fdatasync done, directory synced for a new file), or, in an Async log,
+//     written. Nothing above it is ever given to a reader or acknowledged.
 //   - End: the next offset to be given out.
 //
 // # Write path
@@ -29,5 +29,8 @@
 //
 // # Locks
 //
-// One mutex per Log. It may be held across a buffered file write, never across a sync, a channel or a timer.
+// One mutex per Log. It may be held across a buffered file write, or the opening of a file, never across a sync, a channel
+// or a timer. Whoever syncs, renames or deletes files of a log holds its turn, a channel with room for one, taken before the
+// mutex: so a flush, Trim, Retain and Close of one log follow each other, while appends and reads go on. Below Log.mu
+// come the mutexes of Committer, Files and openFile, which are held for moments and never together.
 package log

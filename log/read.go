@@ -15,28 +15,42 @@ var errStale = errors.New("index changed")
 // The caller must call Range.Close.
 func (l *Log) Read(offset int64, maxBytes int64) (Range, error) {
 	for {
-		v, err := l.view(offset)
+		var r Range
+		end, err := l.look(offset, func(v *view) (err error) {
+			r, err = v.read(offset, maxBytes)
+			return err
+		})
 		if err != nil {
 			return Range{}, err
 		}
-		if v == nil {
+		if r.Length > 0 {
+			return r, nil
+		}
+		if end < 0 {
 			return Range{Base: offset, Next: offset}, nil
 		}
-		r, err := v.read(offset, maxBytes)
-		switch {
-		case errors.Is(err, errStale):
-			v.close()
-		case err != nil:
-			v.close()
-			return Range{}, err
-		case r.Length > 0:
-			v.done()
-			return r, nil
-		default: // nothing from offset on in this segment
-			v.close()
-			offset = v.end
-		}
+		offset = end // nothing from offset on in that segment
 	}
+}
+
+// look calls f with a view of the segment for offset, and again with a new view when the index turned out to be wrong. It
+// returns where the view's offsets end; -1 when nothing is readable from offset on.
+func (l *Log) look(offset int64, f func(v *view) error) (end int64, err error) {
+	var stale *view // its file stays open, and so the index made anew in memory, until the next view has it
+	for range 3 {
+		v, err := l.view(offset)
+		stale.close()
+		if err != nil || v == nil {
+			return -1, err
+		}
+		if err = f(v); !errors.Is(err, errStale) {
+			v.close()
+			return v.end, err
+		}
+		stale = v
+	}
+	stale.close()
+	return -1, fmt.Errorf("read %s: %w again and again", stale.segment.name(), errStale)
 }
 
 // view is one reader's look at one segment: the file, its index, and how much of it may be read, none of which changes
@@ -52,6 +66,7 @@ type view struct {
 	end      int64     // offsets in it stay below this
 	interval int
 	lent     *[]byte // buffer, borrowed when it is first needed
+	kept     bool    // a Range took over the file
 }
 
 // view finds the segment for offset; nil when nothing is readable from there on.
@@ -98,17 +113,18 @@ func (v *view) buffer() []byte {
 func (v *view) window() []byte  { return v.buffer()[:headerWindow] }
 func (v *view) scratch() []byte { return v.buffer()[headerWindow:] }
 
-// done gives back the buffer; the file stays with the Range.
-func (v *view) done() {
+// close gives back the buffer and, unless a Range has it, the file.
+func (v *view) close() {
+	if v == nil {
+		return
+	}
 	if v.lent != nil {
 		v.log.o.Files.buffers.Put(v.lent)
 		v.lent = nil
 	}
-}
-
-func (v *view) close() {
-	v.done()
-	v.log.o.Files.release(v.file)
+	if !v.kept {
+		v.log.o.Files.release(v.file)
+	}
 }
 
 // read makes the Range; its length is 0 when the segment has nothing from offset on.
@@ -137,6 +153,7 @@ func (v *view) read(offset, maxBytes int64) (Range, error) {
 		return Range{}, err
 	}
 	files, file := v.log.o.Files, v.file
+	v.kept = true
 	return Range{
 		Base: base, Next: next, File: file.File, Position: pos, Length: end - pos,
 		release: func() { files.release(file) },

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -141,9 +142,9 @@ func (x index) write(fs vfs.FS, s *segment) error {
 func readIndex(fs vfs.FS, s *segment, file io.ReaderAt, buf []byte, size, limit int64, interval int) (index, error) {
 	var raw [2][]byte
 	for i, suffix := range []string{indexSuffix, timeIndexSuffix} {
-		b, err := readFile(fs, s.sibling(suffix), maxSegment)
-		if isNotExist(err) {
-			return index{}, fmt.Errorf("%w: no %s file", errBadIndex, suffix)
+		b, err := readFile(fs, s.sibling(suffix), size) // an entry is smaller than the batch that it stands for
+		if isNotExist(err) || errors.Is(err, errTooLong) {
+			return index{}, fmt.Errorf("%w: %w", errBadIndex, err)
 		}
 		if err != nil {
 			return index{}, err

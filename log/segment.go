@@ -1,6 +1,7 @@
 package log
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -170,6 +171,9 @@ func writeAtomic(fs vfs.FS, name string, contents []byte) error {
 	return nil
 }
 
+// errTooLong is returned by readFile.
+var errTooLong = errors.New("file is too long")
+
 // readFile reads a whole file that is at most limit bytes.
 func readFile(fs vfs.FS, name string, limit int64) ([]byte, error) {
 	file, err := fs.OpenRead(name)
@@ -182,7 +186,7 @@ func readFile(fs vfs.FS, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if size > limit {
-		return nil, fmt.Errorf("read %s: %d bytes are more than %d", path.Base(name), size, limit)
+		return nil, fmt.Errorf("read %s: %w: %d bytes, at most %d", path.Base(name), errTooLong, size, limit)
 	}
 	b := make([]byte, size)
 	if n, err := file.ReadAt(b, 0); n < len(b) {

@@ -24,33 +24,33 @@ type TimeOffset struct {
 // found is false when there is none. Damaged batches are passed over. Errors: ErrClosed, and those of the file system.
 func (l *Log) OffsetForTime(timestamp int64) (t TimeOffset, found bool, err error) {
 	for offset := l.Bounds().Start; ; {
-		v, err := l.view(offset)
-		var outside *RangeError
-		if errors.As(err, &outside) { // retention was here
-			offset = outside.Start
+		var from int64
+		end, err := l.look(offset, func(v *view) (err error) {
+			from, err = v.notBefore(timestamp)
+			return err
+		})
+		if start, moved := startMoved(err); moved {
+			offset = start
 			continue
 		}
-		if err != nil || v == nil {
+		if err != nil || end < 0 {
 			return TimeOffset{}, false, err
 		}
-		from, err := v.notBefore(timestamp)
-		end := v.end
-		v.close()
-		if errors.Is(err, errStale) {
-			continue
-		}
-		if err != nil {
-			return TimeOffset{}, false, err
-		}
-		offset = max(offset, from)
-		if offset < end {
-			t, found, err = l.searchTime(offset, end, timestamp)
-			if found || err != nil {
-				return t, found, err
-			}
+		t, found, err = l.searchTime(max(offset, from), end, timestamp)
+		if found || err != nil {
+			return t, found, err
 		}
 		offset = end
 	}
+}
+
+// startMoved says that an offset is not readable any more, because retention or Trim was faster.
+func startMoved(err error) (start int64, moved bool) {
+	var outside *RangeError
+	if errors.As(err, &outside) && outside.Offset < outside.Start {
+		return outside.Start, true
+	}
+	return 0, false
 }
 
 // notBefore returns the first offset in the segment, as far as the index knows, that may have a time at or after t.
@@ -99,13 +99,13 @@ func (l *Log) eachBatch(from, end int64, f func(Batch) (bool, error)) error {
 	for from < end {
 		r, err := l.Read(from, timeReadBytes)
 		var corrupt *CorruptError
-		var outside *RangeError
+		start, moved := startMoved(err)
 		switch {
 		case errors.As(err, &corrupt):
 			from = corrupt.Last + 1
 			continue
-		case errors.As(err, &outside) && outside.Offset < outside.Start:
-			from = outside.Start
+		case moved:
+			from = start
 			continue
 		case err != nil:
 			return err
@@ -170,25 +170,20 @@ func (l *Log) MaxTimestamp() (t TimeOffset, found bool, err error) {
 // newestTimes asks the index of every readable segment for its largest time.
 func (l *Log) newestTimes() (list []newest, err error) {
 	for offset := l.Bounds().Start; ; {
-		v, err := l.view(offset)
-		var outside *RangeError
-		if errors.As(err, &outside) {
-			offset = outside.Start
+		var n newest
+		end, err := l.look(offset, func(v *view) (err error) {
+			n, err = v.newest(offset)
+			return err
+		})
+		if start, moved := startMoved(err); moved {
+			offset = start
 			continue
 		}
-		if err != nil || v == nil {
+		if err != nil || end < 0 {
 			return list, err
 		}
-		n, err := v.newest(offset)
-		v.close()
-		if errors.Is(err, errStale) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
 		list = append(list, n)
-		offset = n.end
+		offset = end
 	}
 }
 
