@@ -72,6 +72,7 @@ type GroupConfig struct {
 	MaxSessionTimeout     time.Duration `mapstructure:"max_session_timeout"`
 	MaxMembers            int           `mapstructure:"max_members"`
 	OffsetsRetention      time.Duration `mapstructure:"offsets_retention"`
+	OffsetsCheck          time.Duration `mapstructure:"offsets_check"`
 }
 
 // ShutdownConfig is the clean stop.
@@ -107,6 +108,7 @@ func Default() Config {
 			MaxSessionTimeout:     30 * time.Minute,
 			MaxMembers:            10_000,
 			OffsetsRetention:      7 * 24 * time.Hour,
+			OffsetsCheck:          10 * time.Minute,
 		},
 		Shutdown: ShutdownConfig{Drain: 10 * time.Second},
 	}

@@ -135,6 +135,7 @@ func (b *Broker) groupOptions(t *topic.Registry) consumer.Options {
 	s.MinSession = b.config.Group.MinSessionTimeout
 	s.MaxSession = b.config.Group.MaxSessionTimeout
 	s.Retention = b.config.Group.OffsetsRetention
+	s.SweepEach = b.config.Group.OffsetsCheck
 	s.MaxMembers = b.config.Group.MaxMembers
 	find := func(name string) (topic.ID, int32, bool) {
 		found, ok := t.Get(name)

@@ -29,6 +29,7 @@ func kafkaSettings(c Config) []topic.Setting {
 		setting("log.dirs", topic.List, shown(c.Data)),
 		millis("log.retention.check.interval.ms", topic.Long, c.Topic.RetentionCheck),
 		number("num.partitions", topic.Int, int64(c.Topic.Partitions)),
+		millis("offsets.retention.check.interval.ms", topic.Long, c.Group.OffsetsCheck),
 		number("offsets.retention.minutes", topic.Int, int64(c.Group.OffsetsRetention/time.Minute)),
 		millis("producer.id.expiration.ms", topic.Int, c.Topic.ProducerIDExpiry),
 	}

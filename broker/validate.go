@@ -34,7 +34,7 @@ func (c Config) problems() map[string]string {
 
 	p.between("topic/partitions", int64(c.Topic.Partitions), 1, 10_000)
 	p.within("topic/retention_check", c.Topic.RetentionCheck, 100*time.Millisecond, 24*time.Hour)
-	p.within("topic/producer_id_expiry", c.Topic.ProducerIDExpiry, time.Minute, 365*24*time.Hour)
+	p.within("topic/producer_id_expiry", c.Topic.ProducerIDExpiry, time.Second, 365*24*time.Hour)
 
 	p.within("group/initial_rebalance_delay", c.Group.InitialRebalanceDelay, 0, 10*time.Minute)
 	p.within("group/min_session_timeout", c.Group.MinSessionTimeout, time.Millisecond, time.Hour)
@@ -42,7 +42,8 @@ func (c Config) problems() map[string]string {
 	p.require(c.Group.MinSessionTimeout <= c.Group.MaxSessionTimeout, "group/min_session_timeout",
 		"must not be above group.max_session_timeout (%v)", c.Group.MaxSessionTimeout)
 	p.between("group/max_members", int64(c.Group.MaxMembers), 1, 1_000_000)
-	p.within("group/offsets_retention", c.Group.OffsetsRetention, time.Minute, 10*365*24*time.Hour)
+	p.within("group/offsets_retention", c.Group.OffsetsRetention, time.Second, 10*365*24*time.Hour)
+	p.within("group/offsets_check", c.Group.OffsetsCheck, 100*time.Millisecond, 24*time.Hour)
 	p.within("shutdown/drain", c.Shutdown.Drain, 100*time.Millisecond, time.Hour)
 	return p
 }
