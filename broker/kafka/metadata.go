@@ -94,7 +94,7 @@ func (c *creator) get(name string) (*topic.Topic, error) {
 			return t, nil
 		}
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, topic.ErrBadName) { // which is the client's affair
 		c.s.log.Warn().Err(err).Str("topic", name).Msg("a topic that a client asked for could not be created")
 	}
 	return t, err
