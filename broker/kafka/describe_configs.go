@@ -101,6 +101,9 @@ func (s *Server) brokerSettings() []topic.Setting {
 		number("offsets.topic.replication.factor", topic.Short, 1),
 		number("socket.request.max.bytes", topic.Int, int64(l.MaxFrame)),
 	}, s.o.Settings...)
+	for i, set := range list {
+		list[i].Synonyms = []topic.Synonym{{Name: set.Name, Value: set.Value, Source: set.Source}}
+	}
 	list = append(list, s.topics.BrokerSettings()...)
 	slices.SortFunc(list, func(a, b topic.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return list
