@@ -3,22 +3,21 @@ package consumer
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 )
 
-// ClassicType is the type of all groups, as ListGroups v5 names it (KIP-848).
-const ClassicType = "classic"
-
-// consumerProtocol is the protocol type whose subscriptions the broker can read.
+// consumerProtocol is the protocol type whose subscriptions the broker can read, and that of all consumer groups.
 const consumerProtocol = "consumer"
 
 // Listed is one group of a list.
 type Listed struct {
 	Group        string
+	Type         string // ClassicType or ConsumerType
 	ProtocolType string // "" when it never had members
 	State        State
 }
 
-// Description is what there is to know about a group.
+// Description is what there is to know about a classic group.
 type Description struct {
 	Listed
 	Protocol string // "" unless the group is stable
@@ -39,7 +38,7 @@ func (g *Groups) List() []Listed {
 	list := make([]Listed, 0, len(entries))
 	for _, e := range entries {
 		e.mu.Lock()
-		if e.group.state != Dead {
+		if !e.dead {
 			list = append(list, e.listed())
 		}
 		e.mu.Unlock()
@@ -48,25 +47,30 @@ func (g *Groups) List() []Listed {
 }
 
 func (e *entry) listed() Listed {
-	return Listed{Group: e.id, ProtocolType: e.group.protocolType, State: e.group.state}
+	s := e.group.status()
+	return Listed{Group: e.id, Type: s.kind, ProtocolType: s.protocolType, State: s.state}
 }
 
-// Describe tells about one group. ErrNotFound.
+// Describe tells about one classic group. ErrNotFound, also for a group of the other type.
 func (g *Groups) Describe(group string) (Description, error) {
 	e := g.lock(group)
 	if e == nil {
 		return Description{}, ErrNotFound
 	}
 	defer e.mu.Unlock()
-	d := Description{Listed: e.listed()}
-	stable := e.group.state == Stable
-	if stable {
-		d.Protocol = e.group.protocol
+	classic := e.classic()
+	if classic == nil {
+		return Description{}, fmt.Errorf("%w of the classic type", ErrNotFound)
 	}
-	for _, m := range e.group.sorted() {
+	d := Description{Listed: e.listed()}
+	stable := classic.state == Stable
+	if stable {
+		d.Protocol = classic.protocol
+	}
+	for _, m := range classic.sorted() {
 		md := MemberDescription{MemberID: m.id, InstanceID: m.instance, ClientID: m.client, Host: m.host}
 		if stable {
-			md.Subscription, md.Assignment = m.metadata(e.group.protocol), m.assignment
+			md.Subscription, md.Assignment = m.metadata(classic.protocol), m.assignment
 		}
 		d.Members = append(d.Members, md)
 	}
@@ -98,8 +102,8 @@ func (g *Groups) Delete(groups []string) Wait[[]error] {
 	}
 }
 
-// subscribed returns the topics that members are subscribed to. False if there are members that do not say.
-func (g *group) subscribed() (map[string]bool, bool) {
+// subscribed is known of members whose protocol the broker can read.
+func (g *classicGroup) subscribed(*catalog) (map[string]bool, bool) {
 	topics := map[string]bool{}
 	if len(g.members) == 0 {
 		return topics, true

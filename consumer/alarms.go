@@ -28,6 +28,9 @@ func (a *alarms) set(e *entry, due time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	off := e.alarm.index < 0
+	if !off && e.alarm.due.Equal(due) {
+		return
+	}
 	e.alarm.due = due
 	switch {
 	case due.IsZero() && off:

@@ -14,13 +14,17 @@ type entry struct {
 	alarm alarm // guarded by alarms.mu
 
 	mu      sync.Mutex
-	group   *group
+	group   machine
+	dead    bool                        // deleted, and no longer in the table
 	offsets map[string]map[int32]stored // by topic and partition; all of them are on disk
 	queued  int                         // writes of offsets that are not on disk yet
 	parked  map[token]chan answer       // each takes one answer without blocking
 	last    token
-	saved   *write // the newest save of the group, nil if there was none since the start
-	unsaved bool   // a save failed
+
+	saved    *write   // the newest save of the group, nil if there was none since the start
+	unsaved  bool     // a save failed
+	pending  []string // members of a consumer group that changed since the last save that is known to be on disk
+	replaced bool     // what is stored is of a group of the other type
 }
 
 // stored is a committed offset, and the topic that it is for.
@@ -39,15 +43,39 @@ func newEntry(id string, s Settings) *entry {
 	return &entry{
 		id:      id,
 		alarm:   alarm{index: -1},
-		group:   newGroup(s),
+		group:   newClassicGroup(s),
 		offsets: map[string]map[int32]stored{},
 		parked:  map[token]chan answer{},
 	}
 }
 
+// classic is the group if it is of the classic type, else nil.
+func (e *entry) classic() *classicGroup {
+	g, _ := e.group.(*classicGroup)
+	return g
+}
+
+// consumer is the group if it is of the consumer type, else nil.
+func (e *entry) consumer() *consumerGroup {
+	g, _ := e.group.(*consumerGroup)
+	return g
+}
+
+// become changes the type of a group without members.
+func (e *entry) become(g machine) {
+	e.group, e.replaced = g, true
+	e.saved, e.pending = nil, nil
+}
+
+// storable says that a restart could go on with the group as it is: not with a classic rebalance.
+func (e *entry) storable() bool {
+	s := e.group.status().state
+	return s != PreparingRebalance && s != CompletingRebalance
+}
+
 // vacant says that nothing would be lost without e.
 func (e *entry) vacant() bool {
-	return e.group.vacant() && len(e.offsets) == 0 && e.queued == 0
+	return e.group.status().vacant() && len(e.offsets) == 0 && e.queued == 0
 }
 
 // park makes the place to which the machine's answer goes.
@@ -92,13 +120,13 @@ func (e *entry) deleteOffset(topic string, partition int32) {
 
 // expired says whether an offset may go: its group has had no members for longer than keep, and nobody committed since.
 // In a group that never had members only the commit counts (KIP-211).
-func (e *entry) expired(s stored, keep time.Duration, now time.Time) bool {
-	if e.group.state != Empty {
+func (s stored) expired(g status, keep time.Duration, now time.Time) bool {
+	if g.state != Empty {
 		return false
 	}
 	used := s.Time
-	if e.group.emptySince.After(used) {
-		used = e.group.emptySince
+	if g.emptySince.After(used) {
+		used = g.emptySince
 	}
 	return now.Sub(used) >= keep
 }

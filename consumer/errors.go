@@ -20,6 +20,22 @@ var (
 	ErrRebalanceInProgress = errors.New("consumer: rebalance in progress")
 	// ErrFencedInstance refuses a member whose instance id was taken over by a newer member (KIP-345).
 	ErrFencedInstance = errors.New("consumer: instance id is owned by another member")
+	// ErrInvalidHeartbeat refuses a heartbeat of a consumer group that contradicts itself or lacks something (KIP-848).
+	ErrInvalidHeartbeat = errors.New("consumer: invalid heartbeat")
+	// ErrFencedEpoch refuses a member whose epoch is not the one that the group knows: it has to give up its partitions
+	// and join again.
+	ErrFencedEpoch = errors.New("consumer: the member's epoch is not the expected one")
+	// ErrStaleEpoch refuses the offsets of a member whose epoch is not the one that the group knows: it may try again
+	// after the next heartbeat.
+	ErrStaleEpoch = errors.New("consumer: the member's epoch is out of date")
+	// ErrUnreleasedInstance refuses a static member whose instance id still belongs to another one.
+	ErrUnreleasedInstance = errors.New("consumer: instance id is still in use")
+	// ErrUnknownAssignor refuses an assignor that does not exist.
+	ErrUnknownAssignor = errors.New("consumer: unknown assignor")
+	// ErrInvalidRegex refuses a subscription that is no regular expression.
+	ErrInvalidRegex = errors.New("consumer: invalid regular expression")
+	// ErrClientTooOld refuses a commit by a member whose client knows nothing of member epochs.
+	ErrClientTooOld = errors.New("consumer: the member's client has to send its epoch")
 	// ErrGroupFull refuses a member above Settings.MaxMembers, or one whose subscription would not fit.
 	ErrGroupFull = errors.New("consumer: group is full")
 	// ErrTooLarge refuses a join whose subscriptions exceed MaxSubscription.

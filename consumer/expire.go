@@ -38,14 +38,15 @@ func (g *Groups) sweep(now time.Time) {
 func (g *Groups) stale(e *entry, now time.Time) (offsets int, unused bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.group.state == Dead || e.queued > 0 {
+	if e.dead || e.queued > 0 {
 		return 0, false
 	}
+	status := e.group.status()
 	var gone []TopicPartition
 	for name, partitions := range e.offsets {
-		id, _, ok := g.topics(name)
+		t, ok := g.topics.Find(name)
 		for n, s := range partitions {
-			if !ok || s.topic != id || e.expired(s, g.settings.Retention, now) {
+			if !ok || s.topic != t.ID || s.expired(status, g.settings.Retention, now) {
 				gone = append(gone, TopicPartition{name, n})
 			}
 		}

@@ -11,12 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.etcd.io/bbolt"
 	"golang.org/x/sync/errgroup"
-
-	"brokerd/topic"
 )
-
-// Topics looks a topic up by name.
-type Topics func(name string) (id topic.ID, partitions int32, ok bool)
 
 // Options is what Groups are opened with.
 type Options struct {
@@ -30,6 +25,7 @@ type Options struct {
 type Groups struct {
 	settings Settings
 	topics   Topics
+	catalogs *catalogs
 	log      zerolog.Logger
 	store    *store
 	alarms   *alarms
@@ -55,6 +51,7 @@ func Open(o Options) (*Groups, error) {
 	g := &Groups{
 		settings: o.Settings,
 		topics:   o.Topics,
+		catalogs: &catalogs{topics: o.Topics},
 		log:      o.Logger,
 		store:    newStore(o.DB, o.Logger),
 		alarms:   newAlarms(),
@@ -100,7 +97,7 @@ func (g *Groups) lockOr(id string, absent func() *entry) *entry {
 			return nil
 		}
 		e.mu.Lock()
-		if e.group.state != Dead {
+		if !e.dead {
 			return e
 		}
 		e.mu.Unlock() // deleted meanwhile, and no longer in the map
@@ -121,8 +118,8 @@ func (g *Groups) all() []*entry {
 // settle does what the last steps of e's group asked for.
 func (g *Groups) settle(e *entry) {
 	out := e.group.drain()
-	if out.save || e.unsaved {
-		g.save(e)
+	if out.save || e.unsaved && e.storable() {
+		g.save(e, out.members)
 	}
 	for _, r := range out.replies {
 		if parked, ok := e.parked[r.to]; ok {
@@ -133,33 +130,41 @@ func (g *Groups) settle(e *entry) {
 	g.alarms.set(e, e.group.deadline())
 }
 
-// save queues the record of e's group. If that fails, the next change of the group tries again.
-func (g *Groups) save(e *entry) {
-	record := encodeGroup(e.group)
+// save queues what changed in e's group. It takes along what is queued already: if that fails, this is complete, and if
+// this fails, the next change of the group tries again.
+func (g *Groups) save(e *entry, members []string) {
+	e.pending = append(e.pending, members...)
+	all := e.replaced
+	record := e.group.image(e.pending, all)
 	e.unsaved = false
-	e.saved = g.store.add(func(tx *bbolt.Tx) error {
-		return tx.Bucket(groupsBucket).Put([]byte(e.id), record)
-	}, func(err error) {
+	var w *write
+	w = g.store.add(func(tx *bbolt.Tx) error { return record.put(tx, e.id, all) }, func(err error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.unsaved = e.unsaved || err != nil
+		switch {
+		case err != nil:
+			e.unsaved = true
+		case e.saved == w:
+			e.pending, e.replaced = nil, false
+		}
 	})
+	e.saved = w
 }
 
 // tick runs the deadlines of one group.
 func (g *Groups) tick(e *entry) {
 	e.mu.Lock()
-	if e.group.state == Dead {
+	if e.dead {
 		e.mu.Unlock()
 		return
 	}
-	before := len(e.group.members)
+	before := e.group.status().members
 	e.group.tick(time.Now())
 	g.settle(e)
-	left := before - len(e.group.members)
-	unused := e.group.generation == 0 && e.vacant()
+	after := e.group.status()
+	unused := after.unused && e.vacant()
 	e.mu.Unlock()
-	if left > 0 {
+	if left := before - after.members; left > 0 {
 		g.log.Info().Str("group", e.id).Int("members", left).
 			Msg("members were removed from their group: they did not answer in time; their partitions go to the others")
 	}
@@ -174,14 +179,13 @@ func (g *Groups) remove(e *entry) (*write, error) {
 	defer g.mu.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch e.group.state {
-	case Dead:
+	switch {
+	case e.dead:
 		return nil, ErrNotFound
-	case Empty:
-		return g.removeLocked(e), nil
-	default:
+	case e.group.status().state != Empty:
 		return nil, ErrNonEmpty
 	}
+	return g.removeLocked(e), nil
 }
 
 // removeUnused forgets a group in which nothing is left, unless it is used by now.
@@ -190,14 +194,14 @@ func (g *Groups) removeUnused(e *entry) {
 	defer g.mu.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.vacant() {
+	if !e.dead && e.vacant() {
 		g.removeLocked(e)
 	}
 }
 
 // removeLocked is called with both locks held.
 func (g *Groups) removeLocked(e *entry) *write {
-	e.group.state = Dead
+	e.dead = true
 	delete(g.entries, e.id)
 	g.alarms.set(e, time.Time{})
 	return g.store.add(func(tx *bbolt.Tx) error { return deleteGroup(tx, e.id) }, nil)

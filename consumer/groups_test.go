@@ -178,7 +178,7 @@ func TestAdministration(t *testing.T) {
 	l.commit(r)
 	l.commit(commit("simple", "t", 0, 5))
 
-	want := "[{g consumer Stable} {simple  Empty}]"
+	want := "[{g classic consumer Stable} {simple classic  Empty}]"
 	if got := fmt.Sprint(l.List()); got != want {
 		t.Errorf("list is %s, want %s", got, want)
 	}

@@ -8,7 +8,7 @@ import (
 
 // join takes a JoinGroup. The answer goes to the token: at once, or when the join phase ends. fresh is the member id to
 // give out if one is needed.
-func (g *group) join(r *JoinRequest, to token, fresh string, now time.Time) {
+func (g *classicGroup) join(r *JoinRequest, to token, fresh string, now time.Time) {
 	var err error
 	switch {
 	case !g.supports(r):
@@ -31,7 +31,7 @@ func (g *group) join(r *JoinRequest, to token, fresh string, now time.Time) {
 }
 
 // self is the member that r comes from or, for a static one without an id, takes the place of; nil for a new member.
-func (g *group) self(r *JoinRequest) *member {
+func (g *classicGroup) self(r *JoinRequest) *member {
 	if r.MemberID == "" && r.InstanceID != "" {
 		return g.members[g.static[r.InstanceID]]
 	}
@@ -39,7 +39,7 @@ func (g *group) self(r *JoinRequest) *member {
 }
 
 // supports says whether r offers a protocol that every other member has too.
-func (g *group) supports(r *JoinRequest) bool {
+func (g *classicGroup) supports(r *JoinRequest) bool {
 	if r.ProtocolType == "" || len(r.Protocols) == 0 {
 		return false
 	}
@@ -65,7 +65,7 @@ func (g *group) supports(r *JoinRequest) bool {
 }
 
 // hasRoom says whether r fits into the limits on members and on what they bring. A member that is in stays in.
-func (g *group) hasRoom(r *JoinRequest) bool {
+func (g *classicGroup) hasRoom(r *JoinRequest) bool {
 	self := g.self(r)
 	if self == nil && len(g.members) >= g.settings.MaxMembers {
 		return false
@@ -91,7 +91,7 @@ func subscriptionSize(protocols []Protocol) int {
 }
 
 // joinKnown takes the join of a client that names its member id.
-func (g *group) joinKnown(r *JoinRequest, to token, now time.Time) error {
+func (g *classicGroup) joinKnown(r *JoinRequest, to token, now time.Time) error {
 	if _, ok := g.pending[r.MemberID]; ok && r.InstanceID == "" {
 		delete(g.pending, r.MemberID)
 		g.add(r, to, r.MemberID, now)
@@ -122,7 +122,7 @@ func (g *group) joinKnown(r *JoinRequest, to token, now time.Time) error {
 
 // joinStatic takes the join of an instance that has no member id: a new one, or one that was started again and takes
 // the place of the member that it was (KIP-345).
-func (g *group) joinStatic(r *JoinRequest, to token, fresh string, now time.Time) {
+func (g *classicGroup) joinStatic(r *JoinRequest, to token, fresh string, now time.Time) {
 	old, ok := g.static[r.InstanceID]
 	if !ok {
 		g.add(r, to, fresh, now)
@@ -164,7 +164,7 @@ func (g *group) joinStatic(r *JoinRequest, to token, fresh string, now time.Time
 }
 
 // add takes in a new member, parks its join and starts a join phase, unless one is under way.
-func (g *group) add(r *JoinRequest, to token, id string, now time.Time) {
+func (g *classicGroup) add(r *JoinRequest, to token, id string, now time.Time) {
 	g.joined++
 	m := &member{id: id, instance: r.InstanceID, order: g.joined}
 	g.members[id] = m
@@ -186,7 +186,7 @@ func (g *group) add(r *JoinRequest, to token, id string, now time.Time) {
 
 // rejoin parks the join of a member and takes over what it says of itself. An older join that is still parked belongs to
 // a client that gave up waiting.
-func (g *group) rejoin(m *member, r *JoinRequest, to token) {
+func (g *classicGroup) rejoin(m *member, r *JoinRequest, to token) {
 	g.fail(m.join, ErrRebalanceInProgress)
 	m.join = to
 	m.expires = time.Time{}
@@ -199,7 +199,7 @@ func (g *group) rejoin(m *member, r *JoinRequest, to token) {
 }
 
 // replyJoin tells a member about the current generation.
-func (g *group) replyJoin(m *member, to token) {
+func (g *classicGroup) replyJoin(m *member, to token) {
 	resp := &JoinResponse{
 		MemberID:     m.id,
 		Generation:   g.generation,

@@ -2,8 +2,10 @@ package consumer
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,29 +19,44 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// catalog is the topics of a test: one partition count for all, and an id by name.
-type catalog struct {
-	mu  sync.Mutex
-	ids map[string]topic.ID
+// testTopics is the topics of a test.
+type testTopics struct {
+	mu      sync.Mutex
+	byName  map[string]Topic
+	version uint64
 }
 
-func (c *catalog) lookup(name string) (topic.ID, int32, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	id, ok := c.ids[name]
-	return id, 4, ok
+func (t *testTopics) Find(name string) (Topic, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found, ok := t.byName[name]
+	return found, ok
 }
 
-func (c *catalog) set(name string, id byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ids == nil {
-		c.ids = map[string]topic.ID{}
+func (t *testTopics) All() []Topic {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Values(t.byName))
+}
+
+func (t *testTopics) Version() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.version
+}
+
+// set makes a topic, or deletes it when the id is 0.
+func (t *testTopics) set(name string, id byte, partitions int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byName == nil {
+		t.byName = map[string]Topic{}
 	}
-	delete(c.ids, name)
+	delete(t.byName, name)
 	if id != 0 {
-		c.ids[name] = topic.ID{id}
+		t.byName[name] = Topic{name, topic.ID{id}, partitions}
 	}
+	t.version++
 }
 
 // lab is Groups on a real file.
@@ -47,24 +64,24 @@ type lab struct {
 	*Groups
 	t      *testing.T
 	db     *bbolt.DB
-	topics *catalog
+	topics *testTopics
 	stop   func()
 }
 
 func newLab(t *testing.T, s Settings) *lab {
-	c := &catalog{}
-	c.set("t", 1)
-	c.set("u", 2)
+	c := &testTopics{}
+	c.set("t", 1, 4)
+	c.set("u", 2, 4)
 	return openLab(t, filepath.Join(t.TempDir(), "meta.db"), s, c)
 }
 
-func openLab(t *testing.T, path string, s Settings, c *catalog) *lab {
+func openLab(t *testing.T, path string, s Settings, c *testTopics) *lab {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := Open(Options{DB: db, Topics: c.lookup, Settings: s, Logger: zerolog.Nop()})
+	g, err := Open(Options{DB: db, Topics: c, Settings: s, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"bytes"
+	"fmt"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -10,15 +11,19 @@ import (
 // load reads all groups and offsets, and makes the buckets in a new file.
 func (g *Groups) load(now time.Time) error {
 	return g.store.db.Update(func(tx *bbolt.Tx) error {
-		groups, err := tx.CreateBucketIfNotExists(groupsBucket)
-		if err != nil {
-			return err
+		var buckets []*bbolt.Bucket
+		for _, name := range [][]byte{groupsBucket, membersBucket, offsetsBucket} {
+			b, err := tx.CreateBucketIfNotExists(name)
+			if err != nil {
+				return err
+			}
+			buckets = append(buckets, b)
 		}
-		offsets, err := tx.CreateBucketIfNotExists(offsetsBucket)
-		if err != nil {
-			return err
-		}
+		groups, members, offsets := buckets[0], buckets[1], buckets[2]
 		if err := groups.ForEach(func(id, record []byte) error { g.loadGroup(string(id), record, now); return nil }); err != nil {
+			return err
+		}
+		if err := g.loadMembers(members, now); err != nil {
 			return err
 		}
 		return offsets.ForEach(func(key, value []byte) error { g.loadOffset(key, value); return nil })
@@ -26,15 +31,67 @@ func (g *Groups) load(now time.Time) error {
 }
 
 func (g *Groups) loadGroup(id string, record []byte, now time.Time) {
-	machine, err := decodeGroup(record, g.settings, now)
+	var group machine
+	var err error
+	if len(record) > 0 && record[0] == consumerVersion {
+		group, err = decodeConsumer(record, g.settings)
+	} else {
+		group, err = decodeClassic(record, g.settings, now)
+	}
 	if err != nil {
 		g.log.Error().Err(err).Str("group", id).
 			Msg("the members of a group could not be read and are left out; its offsets are kept; the members will join again")
 		return
 	}
 	e := g.loaded(id)
-	e.group = machine
-	g.alarms.set(e, machine.deadline())
+	e.group = group
+	g.alarms.set(e, group.deadline())
+}
+
+// loadMembers gives consumer groups their members. Records that are of no use are deleted: a later group of that name
+// must not find them.
+func (g *Groups) loadMembers(b *bbolt.Bucket, now time.Time) error {
+	restorers := map[string]*restorer{}
+	var useless [][]byte
+	err := b.ForEach(func(key, record []byte) error {
+		group, id, err := decodeMemberKey(key)
+		if err == nil {
+			err = g.loadMember(restorers, group, id, record, now)
+		}
+		if err != nil {
+			useless = append(useless, bytes.Clone(key))
+			g.log.Error().Err(err).Str("group", group).Str("member", id).
+				Msg("a member of a group could not be read and is left out; all others are kept; it will join again")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for id, r := range restorers {
+		g.alarms.set(g.loaded(id), r.deadline())
+	}
+	return deleteKeys(b, useless)
+}
+
+func (g *Groups) loadMember(restorers map[string]*restorer, group, id string, record []byte, now time.Time) error {
+	r := restorers[group]
+	if r == nil {
+		e := g.entries[group]
+		if e == nil || e.consumer() == nil {
+			return fmt.Errorf("%w: no such consumer group", errRecord)
+		}
+		r = newRestorer(e.consumer())
+		restorers[group] = r
+	}
+	m, err := decodeMember(id, record)
+	if err == nil && !r.restore(m, now) {
+		err = fmt.Errorf("%w: it contradicts another member", errRecord)
+	}
+	if err != nil {
+		r.epoch++ // the others get new targets
+	}
+	return err
 }
 
 func (g *Groups) loadOffset(key, value []byte) {
@@ -59,28 +116,4 @@ func (g *Groups) loaded(id string) *entry {
 		g.entries[id] = e
 	}
 	return e
-}
-
-// deleteGroup deletes the record and the offsets of a group, also those that were queued before.
-func deleteGroup(tx *bbolt.Tx, id string) error {
-	if err := tx.Bucket(groupsBucket).Delete([]byte(id)); err != nil {
-		return err
-	}
-	prefix := offsetPrefix(id)
-	var keys [][]byte
-	c := tx.Bucket(offsetsBucket).Cursor()
-	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		keys = append(keys, bytes.Clone(k))
-	}
-	return deleteOffsets(tx, keys)
-}
-
-func deleteOffsets(tx *bbolt.Tx, keys [][]byte) error {
-	offsets := tx.Bucket(offsetsBucket)
-	for _, k := range keys {
-		if err := offsets.Delete(k); err != nil {
-			return err
-		}
-	}
-	return nil
 }

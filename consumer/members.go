@@ -25,13 +25,34 @@ func (g *Groups) Join(r *JoinRequest) Wait[*JoinResponse] {
 		return ready[*JoinResponse](nil, ErrUnknownMember)
 	}
 	defer e.mu.Unlock()
+	group, err := g.classicFor(e, r)
+	if err != nil {
+		return ready[*JoinResponse](nil, err)
+	}
 	to, ch := e.park()
-	e.group.join(r, to, freshID(r), time.Now())
+	group.join(r, to, freshID(r), time.Now())
 	g.settle(e)
 	return func(ctx context.Context) (*JoinResponse, error) {
 		reply, err := e.wait(ctx, to, ch)
 		return reply.join, err
 	}
+}
+
+// classicFor is the group that r may join. A consumer group that has no members becomes a classic one.
+func (g *Groups) classicFor(e *entry, r *JoinRequest) (*classicGroup, error) {
+	group := e.consumer()
+	switch {
+	case group == nil:
+		return e.classic(), nil
+	case len(group.members) > 0:
+		return nil, fmt.Errorf("%w: the broker assigns in this group", ErrInconsistentProtocol)
+	case r.MemberID != "":
+		return nil, ErrUnknownMember
+	}
+	classic := newClassicGroup(g.settings)
+	classic.emptySince = group.emptySince
+	e.become(classic)
+	return classic, nil
 }
 
 func (g *Groups) checkJoin(r *JoinRequest) error {
@@ -79,8 +100,12 @@ func (g *Groups) Sync(r *SyncRequest) Wait[*SyncResponse] {
 		return ready[*SyncResponse](nil, ErrUnknownMember)
 	}
 	defer e.mu.Unlock()
+	group := e.classic()
+	if group == nil {
+		return ready[*SyncResponse](nil, ErrUnknownMember)
+	}
 	to, ch := e.park()
-	e.group.sync(r, to, time.Now())
+	group.sync(r, to, time.Now())
 	g.settle(e)
 	return func(ctx context.Context) (*SyncResponse, error) {
 		reply, err := e.wait(ctx, to, ch)
@@ -100,7 +125,10 @@ func (g *Groups) Heartbeat(group string, m MemberRef, generation int32) error {
 		return ErrUnknownMember
 	}
 	defer e.mu.Unlock()
-	return e.group.heartbeat(m.MemberID, m.InstanceID, generation, time.Now())
+	if e.classic() == nil {
+		return ErrUnknownMember
+	}
+	return e.classic().heartbeat(m.MemberID, m.InstanceID, generation, time.Now())
 }
 
 // Leave removes members from a group, and returns an error for each: nil, ErrUnknownMember or ErrFencedInstance. The
@@ -110,15 +138,17 @@ func (g *Groups) Leave(group string, members []MemberRef) ([]error, error) {
 		return nil, err
 	}
 	e := g.lock(group)
-	if e == nil {
-		errs := make([]error, len(members))
-		for i := range errs {
-			errs[i] = ErrUnknownMember
+	if e != nil {
+		defer e.mu.Unlock()
+		if classic := e.classic(); classic != nil {
+			errs := classic.leave(members, time.Now())
+			g.settle(e)
+			return errs, nil
 		}
-		return errs, nil
 	}
-	defer e.mu.Unlock()
-	errs := e.group.leave(members, time.Now())
-	g.settle(e)
+	errs := make([]error, len(members))
+	for i := range errs {
+		errs[i] = ErrUnknownMember
+	}
 	return errs, nil
 }

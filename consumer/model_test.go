@@ -51,7 +51,7 @@ func TestRandomGroups(t *testing.T) {
 type world struct {
 	t        *rapid.T
 	settings Settings
-	group    *group
+	group    *classicGroup
 	now      time.Time
 	saved    []byte
 	last     token
@@ -68,7 +68,7 @@ func newWorld(t *rapid.T) *world {
 	return &world{
 		t:        t,
 		settings: s,
-		group:    newGroup(s),
+		group:    newClassicGroup(s),
 		now:      traceStart,
 		open:     map[token]string{},
 		ids:      []string{"nobody"},
@@ -87,12 +87,12 @@ func label(generation int32) string { return fmt.Sprintf("generation %d", genera
 func (w *world) settle() {
 	out := w.group.drain()
 	if out.save {
-		w.saved = encodeGroup(w.group)
-		g, err := decodeGroup(w.saved, w.settings, w.now)
+		w.saved = encodeClassic(w.group)
+		g, err := decodeClassic(w.saved, w.settings, w.now)
 		if err != nil {
 			w.t.Fatalf("cannot read what was saved: %v", err)
 		}
-		if !bytes.Equal(encodeGroup(g), w.saved) || g.state != w.group.state {
+		if !bytes.Equal(encodeClassic(g), w.saved) || g.state != w.group.state {
 			w.t.Fatalf("read something else than what was saved")
 		}
 	}
@@ -263,7 +263,7 @@ func (w *world) commit(t *rapid.T) {
 	if rapid.Bool().Draw(t, "simple") {
 		r = &CommitRequest{Generation: -1}
 	}
-	err := w.group.mayCommit(r, w.now)
+	_, err := w.group.mayCommit(r, w.now)
 	w.settle()
 	if err == nil && (r.Generation < 0) != (w.group.state == Empty) {
 		t.Fatalf("a commit of generation %d was taken although the group is %v", r.Generation, w.group.state)
@@ -316,7 +316,7 @@ func (w *world) restart(t *rapid.T) {
 	if w.saved == nil || w.seldom(t) {
 		return
 	}
-	g, err := decodeGroup(w.saved, w.settings, w.now)
+	g, err := decodeClassic(w.saved, w.settings, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,19 +326,19 @@ func (w *world) restart(t *rapid.T) {
 // FuzzRecords: whatever is read from the disk, decoding does not panic, takes no more memory than the record is long, and
 // what it accepts is encoded to the same again.
 func FuzzRecords(f *testing.F) {
-	g := newGroup(DefaultSettings())
+	g := newClassicGroup(DefaultSettings())
 	g.join(&JoinRequest{ClientID: "c", InstanceID: "A", ProtocolType: "consumer", SessionTimeout: time.Minute,
 		Protocols: []Protocol{{"range", []byte("x")}, {"sticky", nil}}}, 1, "c-1", traceStart)
 	g.tick(traceStart.Add(time.Minute))
 	g.sync(&SyncRequest{MemberID: "c-1", Generation: 1, Assignments: map[string][]byte{"c-1": []byte("p0")}}, 2, traceStart)
-	f.Add(encodeGroup(g))
+	f.Add(encodeClassic(g))
 	f.Add(encodeOffset(stored{Offset: Offset{Offset: 1, LeaderEpoch: 2, Metadata: "m", Time: traceStart}}))
 	f.Add(offsetKey("g", "t", 3))
 	f.Add([]byte("\x00\x00\x00\x00\x00\x01\x00\x01t"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if g, err := decodeGroup(b, DefaultSettings(), traceStart); err == nil {
-			again, err := decodeGroup(encodeGroup(g), DefaultSettings(), traceStart)
-			if err != nil || !bytes.Equal(encodeGroup(again), encodeGroup(g)) {
+		if g, err := decodeClassic(b, DefaultSettings(), traceStart); err == nil {
+			again, err := decodeClassic(encodeClassic(g), DefaultSettings(), traceStart)
+			if err != nil || !bytes.Equal(encodeClassic(again), encodeClassic(g)) {
 				t.Errorf("a group is read differently the second time: %v", err)
 			}
 		}

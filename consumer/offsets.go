@@ -13,7 +13,8 @@ import (
 // Commit saves offsets. The answer, an error for each of them, comes when they are synced.
 // Errors for one: ErrMetadataTooLarge, ErrUnknownPartition, ErrInvalidOffset. Errors for all: ErrInvalidGroupID,
 // ErrNotFound when there is no group and the request claims to come from a member, ErrUnknownMember, ErrFencedInstance,
-// ErrIllegalGeneration, ErrRebalanceInProgress, ErrStorage.
+// ErrIllegalGeneration, ErrRebalanceInProgress, ErrStorage; from consumer groups also ErrClientTooOld and ErrStaleEpoch,
+// the latter for one or for all.
 func (g *Groups) Commit(r *CommitRequest) Wait[[]error] {
 	if err := checkGroupID(r.Group); err != nil {
 		return ready[[]error](nil, err)
@@ -32,9 +33,14 @@ func (g *Groups) Commit(r *CommitRequest) Wait[[]error] {
 		return ready[[]error](nil, ErrNotFound)
 	}
 	defer e.mu.Unlock()
-	if err := e.group.mayCommit(r, time.Now()); err != nil {
+	allowed, err := e.group.mayCommit(r, time.Now())
+	if err != nil {
 		return ready[[]error](nil, err)
 	}
+	puts = slices.DeleteFunc(puts, func(p offsetPut) bool {
+		errs[p.index] = allowed(place{p.stored.topic, p.partition})
+		return errs[p.index] != nil
+	})
 	if len(puts) == 0 {
 		return ready(errs, nil)
 	}
@@ -44,6 +50,7 @@ func (g *Groups) Commit(r *CommitRequest) Wait[[]error] {
 
 // offsetPut is one offset to save.
 type offsetPut struct {
+	index     int // in the request
 	topic     string
 	partition int32
 	stored
@@ -55,9 +62,9 @@ func (g *Groups) prepareCommit(r *CommitRequest) ([]error, []offsetPut) {
 	puts := make([]offsetPut, 0, len(r.Offsets))
 	at := time.Now().Truncate(time.Millisecond)
 	for i, c := range r.Offsets {
-		id, partitions, ok := g.topics(c.Topic)
+		t, ok := g.topics.Find(c.Topic)
 		switch {
-		case !ok || c.Partition < 0 || c.Partition >= partitions:
+		case !ok || c.Partition < 0 || c.Partition >= t.Partitions:
 			errs[i] = ErrUnknownPartition
 		case len(c.Metadata) > MaxMetadata:
 			errs[i] = ErrMetadataTooLarge
@@ -65,7 +72,7 @@ func (g *Groups) prepareCommit(r *CommitRequest) ([]error, []offsetPut) {
 			errs[i] = ErrInvalidOffset
 		default:
 			c.Time = at
-			puts = append(puts, offsetPut{c.Topic, c.Partition, stored{c.Offset, id}})
+			puts = append(puts, offsetPut{i, c.Topic, c.Partition, stored{c.Offset, t.ID}})
 		}
 	}
 	return errs, puts
@@ -110,7 +117,7 @@ func (g *Groups) DeleteOffsets(group string, list []TopicPartition) Wait[[]error
 		return ready[[]error](nil, ErrNotFound)
 	}
 	defer e.mu.Unlock()
-	subscribed, ok := e.group.subscribed()
+	subscribed, ok := e.group.subscribed(g.catalogs.current())
 	if !ok {
 		return ready[[]error](nil, ErrNonEmpty)
 	}
@@ -134,7 +141,7 @@ func (g *Groups) dropOffsets(e *entry, gone []TopicPartition) *write {
 		keys[i] = offsetKey(e.id, tp.Topic, tp.Partition)
 	}
 	e.queued++
-	return g.store.add(func(tx *bbolt.Tx) error { return deleteOffsets(tx, keys) }, func(err error) {
+	return g.store.add(func(tx *bbolt.Tx) error { return deleteKeys(tx.Bucket(offsetsBucket), keys) }, func(err error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.queued--
@@ -149,14 +156,14 @@ func (g *Groups) dropOffsets(e *entry, gone []TopicPartition) *write {
 
 // Committed returns a group's position in one partition.
 func (g *Groups) Committed(group, topic string, partition int32) (Offset, bool) {
-	id, _, exists := g.topics(topic)
+	t, exists := g.topics.Find(topic)
 	e := g.lock(group)
 	if e == nil {
 		return Offset{}, false
 	}
 	defer e.mu.Unlock()
 	s, ok := e.offsets[topic][partition]
-	if !ok || !exists || s.topic != id {
+	if !ok || !exists || s.topic != t.ID {
 		return Offset{}, false
 	}
 	return s.Offset, true
@@ -190,9 +197,9 @@ func (g *Groups) AllOffsets() iter.Seq2[string, []Committed] {
 func (g *Groups) committed(e *entry) []Committed {
 	var list []Committed
 	for name, partitions := range e.offsets {
-		id, _, ok := g.topics(name)
+		t, ok := g.topics.Find(name)
 		for n, s := range partitions {
-			if ok && s.topic == id {
+			if ok && s.topic == t.ID {
 				list = append(list, Committed{name, n, s.Offset})
 			}
 		}

@@ -59,13 +59,13 @@ func TestOffsetsBelongToTheTopicNotToItsName(t *testing.T) {
 		l := newLab(t, quick())
 		l.commit(commit("g", "t", 0, 5))
 		l.commit(commit("g", "u", 0, 6))
-		l.topics.set("t", 9) // deleted and made again
+		l.topics.set("t", 9, 4) // deleted and made again
 		l.wantOffset("g", "t", -1)
 		if list := l.Offsets("g"); len(list) != 1 || list[0].Topic != "u" {
 			t.Errorf("offsets: %v", list)
 		}
 		time.Sleep(l.settings.SweepEach + time.Second)
-		l.topics.set("t", 1) // the id will not come back; if it did, the offset would still be gone
+		l.topics.set("t", 1, 4) // the id will not come back; if it did, the offset would still be gone
 		l.wantOffset("g", "t", -1)
 		l.wantOffset("g", "u", 6)
 		l.killed().wantOffset("g", "t", -1)

@@ -5,7 +5,7 @@ import (
 )
 
 // prepare starts a join phase: members learn from their heartbeats that they have to join again.
-func (g *group) prepare(now time.Time) {
+func (g *classicGroup) prepare(now time.Time) {
 	for _, m := range g.sorted() {
 		if m.sync != 0 {
 			g.fail(m.sync, ErrRebalanceInProgress)
@@ -24,7 +24,7 @@ func (g *group) prepare(now time.Time) {
 }
 
 // rebalanceTimeout is the longest that a member asks for.
-func (g *group) rebalanceTimeout() time.Duration {
+func (g *classicGroup) rebalanceTimeout() time.Duration {
 	var longest time.Duration
 	for _, m := range g.members {
 		longest = max(longest, m.rebalance)
@@ -34,7 +34,7 @@ func (g *group) rebalanceTimeout() time.Duration {
 
 // maybeComplete ends the join phase if nothing is left to wait for. Ids that were given out but not used are not waited
 // for. The first phase of an empty group lasts its full delay, and longer while members keep arriving.
-func (g *group) maybeComplete(now time.Time) {
+func (g *classicGroup) maybeComplete(now time.Time) {
 	if g.state != PreparingRebalance {
 		return
 	}
@@ -55,7 +55,7 @@ func (g *group) maybeComplete(now time.Time) {
 	}
 }
 
-func (g *group) allJoined() bool {
+func (g *classicGroup) allJoined() bool {
 	for _, m := range g.members {
 		if m.join == 0 {
 			return false
@@ -66,7 +66,7 @@ func (g *group) allJoined() bool {
 
 // complete ends the join phase: dynamic members that did not come back are out, static ones stay until their session
 // ends, and the next generation begins.
-func (g *group) complete(now time.Time) {
+func (g *classicGroup) complete(now time.Time) {
 	for _, m := range g.sorted() {
 		if m.join == 0 && m.instance == "" {
 			g.drop(m, ErrUnknownMember)
@@ -97,7 +97,7 @@ func (g *group) complete(now time.Time) {
 	}
 }
 
-func (g *group) becomeEmpty(now time.Time) {
+func (g *classicGroup) becomeEmpty(now time.Time) {
 	g.generation++
 	g.state = Empty
 	g.protocol, g.leader = "", ""
@@ -108,7 +108,7 @@ func (g *group) becomeEmpty(now time.Time) {
 
 // elect makes sure that a member that joined leads: the leader so far or else the one that has been here longest. False
 // if nobody joined.
-func (g *group) elect() bool {
+func (g *classicGroup) elect() bool {
 	if m, ok := g.members[g.leader]; ok && m.join != 0 {
 		return true
 	}
@@ -123,7 +123,7 @@ func (g *group) elect() bool {
 
 // choose returns the protocol that most members like best among those that all have. Ties go to the one that the
 // leader prefers.
-func (g *group) choose() string {
+func (g *classicGroup) choose() string {
 	common := map[string]int{} // to the number of votes
 	names := g.members[g.leader].protocols
 	for _, p := range names {
@@ -149,7 +149,7 @@ func (g *group) choose() string {
 	return best
 }
 
-func (g *group) allHave(protocol string) bool {
+func (g *classicGroup) allHave(protocol string) bool {
 	for _, m := range g.members {
 		if !m.has(protocol) {
 			return false
@@ -159,7 +159,7 @@ func (g *group) allHave(protocol string) bool {
 }
 
 // drop forgets a member; what it has parked is answered with err. shrunk has to follow.
-func (g *group) drop(m *member, err error) {
+func (g *classicGroup) drop(m *member, err error) {
 	g.answer(m, err)
 	delete(g.members, m.id)
 	if m.instance != "" {
@@ -168,14 +168,14 @@ func (g *group) drop(m *member, err error) {
 }
 
 // answer ends a member's parked requests with err.
-func (g *group) answer(m *member, err error) {
+func (g *classicGroup) answer(m *member, err error) {
 	g.fail(m.join, err)
 	g.fail(m.sync, err)
 	m.join, m.sync = 0, 0
 }
 
 // shrunk goes on after members were dropped.
-func (g *group) shrunk(now time.Time) {
+func (g *classicGroup) shrunk(now time.Time) {
 	switch g.state {
 	case CompletingRebalance, Stable:
 		g.prepare(now)

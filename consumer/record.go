@@ -8,12 +8,20 @@ import (
 	"brokerd/topic"
 )
 
-// Two buckets of the metadata file hold all of this package's state. Numbers are big-endian; n= is an unsigned varint.
+// Three buckets of the metadata file hold all of this package's state. Numbers are big-endian; n= is an unsigned varint.
 //
 //	"groups"   key    the group id
-//	           value  | 1 | generation int32 | empty since, ms int64 | type | protocol | leader | n= members | member ... |
+//	  classic  value  | 1 | generation int32 | empty since, ms int64 | type | protocol | leader | n= members | member ... |
 //	           member | id | instance | client | host | session, ms int64 | rebalance, ms int64 | assignment |
 //	                  | n= protocols | name | metadata | ... |
+//	  consumer value  | 2 | group epoch int32 | epoch of the targets int32 | empty since, ms int64 | fingerprint 32 bytes |
+//
+//	"members"  key    | group | member id |                              members of consumer groups
+//	           value  | 1 | instance | rack | client | host | regex | assignor | rebalance, ms int64 |
+//	                  | n= topics | name | ... | epoch int32 | epoch before int32 | target | assigned | revoking |
+//	                  | since int32, for each place of assigned and then of revoking |
+//	           target, assigned and revoking are each
+//	                  | n= topics | topic id 16 bytes | n= partitions | n= partition | ... | ... |
 //
 //	"offsets"  key    | group | topic | partition uint32 |
 //	           value  | 1 | topic id 16 bytes | offset int64 | leader epoch int32 | committed, ms int64 | metadata |
@@ -21,10 +29,14 @@ import (
 // A string, or a piece of bytes, is its length (n=) and then itself. The first byte is the version of the format.
 var (
 	groupsBucket  = []byte("groups")
+	membersBucket = []byte("members")
 	offsetsBucket = []byte("offsets")
 )
 
-const recordVersion = 1
+const (
+	recordVersion   = 1
+	consumerVersion = 2 // of a record in "groups": a consumer group
+)
 
 var errRecord = errors.New("consumer: damaged or unknown record")
 
@@ -110,82 +122,11 @@ func fromMillis(ms int64) time.Time {
 	return time.UnixMilli(ms)
 }
 
-func encodeGroup(g *group) []byte {
-	b := []byte{recordVersion}
-	b = appendInt32(b, g.generation)
-	b = appendInt64(b, millis(g.emptySince))
-	b = appendString(b, g.protocolType)
-	b = appendString(b, g.protocol)
-	b = appendString(b, g.leader)
-	b = binary.AppendUvarint(b, uint64(len(g.members)))
-	for _, m := range g.sorted() {
-		b = appendString(b, m.id)
-		b = appendString(b, m.instance)
-		b = appendString(b, m.client)
-		b = appendString(b, m.host)
-		b = appendInt64(b, m.session.Milliseconds())
-		b = appendInt64(b, m.rebalance.Milliseconds())
-		b = appendString(b, m.assignment)
-		b = binary.AppendUvarint(b, uint64(len(m.protocols)))
-		for _, p := range m.protocols {
-			b = appendString(b, p.Name)
-			b = appendString(b, p.Metadata)
-		}
-	}
-	return b
-}
-
-// decodeGroup restores a group as it was saved: stable, with sessions that start now, or empty.
-func decodeGroup(record []byte, s Settings, now time.Time) (*group, error) {
-	d := &decoder{b: record}
-	if d.uint8() != recordVersion {
-		return nil, errRecord
-	}
-	g := newGroup(s)
-	g.generation = d.int32()
-	g.emptySince = fromMillis(d.int64())
-	g.protocolType, g.protocol, g.leader = d.string(), d.string(), d.string()
-	for n := d.uvarint(); n > 0 && !d.bad; n-- {
-		m := d.member()
-		if g.members[m.id] != nil {
-			return nil, errRecord
-		}
-		m.order, m.synced = len(g.members), true
-		m.refresh(now)
-		g.members[m.id] = m
-		if m.instance != "" {
-			g.static[m.instance] = m.id
-		}
-	}
-	if err := d.end(); err != nil {
-		return nil, err
-	}
-	g.joined = len(g.members)
-	if len(g.members) > 0 {
-		g.state = Stable
-		if leader := g.members[g.leader]; leader == nil || !g.allHave(g.protocol) {
-			return nil, errRecord
-		}
-	}
-	return g, nil
-}
-
-func (d *decoder) member() *member {
-	m := &member{id: d.string(), instance: d.string(), client: d.string(), host: d.string()}
-	m.session = time.Duration(d.int64()) * time.Millisecond
-	m.rebalance = time.Duration(d.int64()) * time.Millisecond
-	m.assignment = d.bytes()
-	for n := d.uvarint(); n > 0 && !d.bad; n-- {
-		m.protocols = append(m.protocols, Protocol{d.string(), d.bytes()})
-	}
-	return m
-}
-
-// offsetPrefix starts the keys of all offsets of a group.
-func offsetPrefix(group string) []byte { return appendString(nil, group) }
+// groupPrefix starts the keys of all offsets and members of a group.
+func groupPrefix(group string) []byte { return appendString(nil, group) }
 
 func offsetKey(group, topic string, partition int32) []byte {
-	return appendInt32(appendString(offsetPrefix(group), topic), partition)
+	return appendInt32(appendString(groupPrefix(group), topic), partition)
 }
 
 func decodeOffsetKey(key []byte) (group, topic string, partition int32, err error) {

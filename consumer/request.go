@@ -86,6 +86,8 @@ type CommitRequest struct {
 	Group      string
 	MemberID   string
 	InstanceID string
-	Generation int32
+	Generation int32       // or the epoch of a member of a consumer group
 	Offsets    []Committed // Time is set by the broker
+
+	MemberEpochs bool // the client knows of epochs (OffsetCommit v9)
 }

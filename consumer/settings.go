@@ -9,6 +9,7 @@ import (
 // Bounds on what a request may bring.
 const (
 	MaxGroupID      = 1024     // bytes of a group id
+	MaxMemberID     = 1024     // bytes of the ids that members of consumer groups choose for themselves
 	MaxMetadata     = 4096     // bytes of the text that goes with an offset (offset.metadata.max.bytes)
 	MaxSubscription = 1 << 20  // bytes of all protocols of one join
 	MaxGroupBytes   = 64 << 20 // bytes of all subscriptions of one group: a leader gets them in one answer
@@ -24,9 +25,12 @@ type Settings struct {
 	InitialDelay time.Duration // group.initial.rebalance.delay.ms: how long an empty group waits for more members
 	MinSession   time.Duration // group.min.session.timeout.ms
 	MaxSession   time.Duration // group.max.session.timeout.ms
-	MaxMembers   int           // group.max.size
+	MaxMembers   int           // group.max.size, also of consumer groups
 	Retention    time.Duration // offsets.retention.minutes: how long the offsets of an empty group are kept
 	SweepEach    time.Duration // offsets.retention.check.interval.ms
+
+	ConsumerSession   time.Duration // group.consumer.session.timeout.ms
+	ConsumerHeartbeat time.Duration // group.consumer.heartbeat.interval.ms
 }
 
 // DefaultSettings are Kafka's, but for the number of members, which has a limit here.
@@ -38,6 +42,9 @@ func DefaultSettings() Settings {
 		MaxMembers:   10_000,
 		Retention:    7 * 24 * time.Hour,
 		SweepEach:    10 * time.Minute,
+
+		ConsumerSession:   45 * time.Second,
+		ConsumerHeartbeat: 5 * time.Second,
 	}
 }
 
@@ -54,5 +61,7 @@ func (s Settings) validate() error {
 	check(s.MaxMembers > 0, "maximum group size", s.MaxMembers)
 	check(s.Retention > 0, "offsets retention", s.Retention)
 	check(s.SweepEach > 0, "offsets retention check interval", s.SweepEach)
+	check(s.ConsumerHeartbeat >= time.Millisecond, "consumer heartbeat interval", s.ConsumerHeartbeat)
+	check(s.ConsumerSession > s.ConsumerHeartbeat, "consumer session timeout", s.ConsumerSession)
 	return errors.Join(errs...)
 }

@@ -3,7 +3,7 @@ package consumer
 import "time"
 
 // sync takes a SyncGroup. The answer goes to the token: at once if the group is stable, else when the leader assigns.
-func (g *group) sync(r *SyncRequest, to token, now time.Time) {
+func (g *classicGroup) sync(r *SyncRequest, to token, now time.Time) {
 	m, err := g.find(r.MemberID, r.InstanceID)
 	switch {
 	case err != nil:
@@ -30,7 +30,7 @@ func (g *group) sync(r *SyncRequest, to token, now time.Time) {
 }
 
 // assign takes over what the leader decided. A member that it left out gets an empty assignment.
-func (g *group) assign(assignments map[string][]byte) {
+func (g *classicGroup) assign(assignments map[string][]byte) {
 	for id, m := range g.members {
 		m.assignment = assignments[id]
 	}
@@ -39,7 +39,7 @@ func (g *group) assign(assignments map[string][]byte) {
 }
 
 // replySyncs gives all who wait their assignment.
-func (g *group) replySyncs(now time.Time) {
+func (g *classicGroup) replySyncs(now time.Time) {
 	missing := false
 	for _, m := range g.sorted() {
 		if to := m.sync; to != 0 {

@@ -71,7 +71,7 @@ var traceStart = time.UnixMilli(1_000_000_000_000)
 
 // player drives one group by commands.
 type player struct {
-	group    *group
+	group    *classicGroup
 	settings Settings
 	now      time.Time
 	saved    []byte
@@ -84,7 +84,7 @@ type player struct {
 
 func newPlayer() *player {
 	s := DefaultSettings()
-	return &player{group: newGroup(s), settings: s, now: traceStart, names: map[token]string{}}
+	return &player{group: newClassicGroup(s), settings: s, now: traceStart, names: map[token]string{}}
 }
 
 // args are the words of a command: plain ones, and key=value pairs.
@@ -139,7 +139,7 @@ func (p *player) command(words []string) error {
 	case "settings":
 		p.settings.InitialDelay = a.duration("delay", "3s")
 		p.settings.MaxMembers = a.number("max", "10000")
-		p.group = newGroup(p.settings)
+		p.group = newClassicGroup(p.settings)
 	case "join":
 		p.join(a)
 	case "sync":
@@ -148,13 +148,14 @@ func (p *player) command(words []string) error {
 		p.print("%s", outcome(p.group.heartbeat(a.first(), a.take("instance", ""), int32(a.number("gen", "0")), p.now)))
 	case "commit":
 		r := &CommitRequest{MemberID: a.first(), InstanceID: a.take("instance", ""), Generation: int32(a.number("gen", "-1"))}
-		p.print("%s", outcome(p.group.mayCommit(r, p.now)))
+		_, err := p.group.mayCommit(r, p.now)
+		p.print("%s", outcome(err))
 	case "leave":
 		p.leave(a)
 	case "wait":
 		return p.wait(a.first())
 	case "restart":
-		g, err := decodeGroup(p.saved, p.settings, p.now)
+		g, err := decodeClassic(p.saved, p.settings, p.now)
 		if err != nil {
 			return err
 		}
@@ -251,7 +252,7 @@ func (p *player) park(name string) token {
 func (p *player) flush() {
 	out := p.group.drain()
 	if out.save {
-		p.saved = encodeGroup(p.group)
+		p.saved = encodeClassic(p.group)
 		p.print("save")
 	}
 	answered := map[token]bool{}

@@ -23,6 +23,7 @@ func (r *Registry) grow(t *Topic, total int32) error {
 		next.partitions = append(append(next.partitions, old.partitions...), added...)
 		if err = r.store.put(t.id, t.record(next)); err == nil {
 			t.state.Store(next)
+			r.version.Add(1)
 			return nil
 		}
 	}

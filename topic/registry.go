@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -61,7 +62,12 @@ type Registry struct {
 	byName map[string]*Topic // guarded by mu
 	byID   map[ID]*Topic     // guarded by mu
 	folded map[string]*Topic // guarded by mu: by fold of the name
+
+	version atomic.Uint64
 }
+
+// Version grows whenever a topic is made, is deleted or gets more partitions, after readers can see it.
+func (r *Registry) Version() uint64 { return r.version.Load() }
 
 // Get finds a topic by name.
 func (r *Registry) Get(name string) (*Topic, bool) {
@@ -123,6 +129,7 @@ func (r *Registry) Close() error {
 
 // add makes a topic visible.
 func (r *Registry) add(t *Topic) {
+	defer r.version.Add(1) // after the lock is given back
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.byName[t.name], r.byID[t.id], r.folded[fold(t.name)] = t, t, t
@@ -130,6 +137,7 @@ func (r *Registry) add(t *Topic) {
 
 // drop makes a topic invisible.
 func (r *Registry) drop(t *Topic) {
+	defer r.version.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byName, t.name)

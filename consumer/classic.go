@@ -7,21 +7,6 @@ import (
 	"time"
 )
 
-// State is where a group stands; String gives Kafka's names.
-type State uint8
-
-const (
-	Empty               State = iota // no members; there may be offsets
-	PreparingRebalance               // members are asked to join (again)
-	CompletingRebalance              // all joined; the leader has not yet assigned
-	Stable                           // everybody has an assignment
-	Dead                             // deleted
-)
-
-func (s State) String() string {
-	return [...]string{"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}[s]
-}
-
 // token names a parked request; the shell knows who waits for it.
 type token uint64
 
@@ -33,12 +18,6 @@ type reply struct {
 	err  error
 }
 
-// output is what one step asks of the shell: first save the group, if asked to, then send the replies.
-type output struct {
-	save    bool
-	replies []reply
-}
-
 // round is a join phase that is under way.
 type round struct {
 	deadline  time.Time
@@ -47,7 +26,7 @@ type round struct {
 	remaining time.Duration // by how much the deadline may still be moved
 }
 
-// group is one classic consumer group as a pure state machine. Each event is a method (join, sync, heartbeat, leave,
+// classicGroup is one classic consumer group as a pure state machine. Each event is a method (join, sync, heartbeat, leave,
 // mayCommit, tick) that takes the time as an argument and may leave an output, which the shell collects with drain.
 // The machine holds no lock, reads no clock and starts nothing.
 //
@@ -55,7 +34,7 @@ type round struct {
 //	Empty ---------> Preparing -------------------------> Completing ------------> Stable
 //	  ^                 |  ^                                   |                      |
 //	  +--- none left ---+  +--- a member joins, leaves, expires or changes its mind --+
-type group struct {
+type classicGroup struct {
 	settings Settings
 
 	state        State
@@ -93,8 +72,8 @@ type member struct {
 	synced  bool // SyncGroup came in this generation
 }
 
-func newGroup(s Settings) *group {
-	return &group{
+func newClassicGroup(s Settings) *classicGroup {
+	return &classicGroup{
 		settings: s,
 		members:  map[string]*member{},
 		static:   map[string]string{},
@@ -102,31 +81,37 @@ func newGroup(s Settings) *group {
 	}
 }
 
-// drain hands over what the last steps asked for.
-func (g *group) drain() output {
+func (g *classicGroup) status() status {
+	return status{
+		kind:         ClassicType,
+		protocolType: g.protocolType,
+		state:        g.state,
+		members:      len(g.members),
+		expected:     len(g.pending),
+		emptySince:   g.emptySince,
+		unused:       g.generation == 0,
+	}
+}
+
+func (g *classicGroup) drain() output {
 	out := g.out
 	g.out = output{}
 	return out
 }
 
-func (g *group) fail(to token, err error) {
+func (g *classicGroup) fail(to token, err error) {
 	if to != 0 {
 		g.out.replies = append(g.out.replies, reply{to: to, err: err})
 	}
 }
 
-// vacant says that nobody is here and nobody is expected.
-func (g *group) vacant() bool {
-	return g.state == Empty && len(g.members) == 0 && len(g.pending) == 0
-}
-
 // sorted returns the members in the order in which they first joined.
-func (g *group) sorted() []*member {
+func (g *classicGroup) sorted() []*member {
 	return slices.SortedFunc(maps.Values(g.members), func(a, b *member) int { return cmp.Compare(a.order, b.order) })
 }
 
 // find checks that a request comes from a current member.
-func (g *group) find(id, instance string) (*member, error) {
+func (g *classicGroup) find(id, instance string) (*member, error) {
 	if instance != "" {
 		owner, ok := g.static[instance]
 		if !ok {
@@ -152,7 +137,7 @@ func (m *member) refresh(now time.Time) {
 
 // heartbeat keeps a member alive. During a rebalance it does that too, although the answer is an error that asks the
 // member to join again.
-func (g *group) heartbeat(id, instance string, generation int32, now time.Time) error {
+func (g *classicGroup) heartbeat(id, instance string, generation int32, now time.Time) error {
 	m, err := g.find(id, instance)
 	if err != nil {
 		return err
@@ -168,26 +153,26 @@ func (g *group) heartbeat(id, instance string, generation int32, now time.Time) 
 }
 
 // mayCommit says whether offsets may be committed, which also keeps the member alive.
-func (g *group) mayCommit(r *CommitRequest, now time.Time) error {
+func (g *classicGroup) mayCommit(r *CommitRequest, now time.Time) (fence, error) {
 	if r.Generation < 0 && g.state == Empty {
-		return nil
+		return anyPlace, nil
 	}
 	m, err := g.find(r.MemberID, r.InstanceID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.Generation != g.generation {
-		return ErrIllegalGeneration
+		return nil, ErrIllegalGeneration
 	}
 	m.refresh(now)
 	if g.state == CompletingRebalance {
-		return ErrRebalanceInProgress
+		return nil, ErrRebalanceInProgress
 	}
-	return nil
+	return anyPlace, nil
 }
 
 // leave removes members, and returns an error for each that could not be.
-func (g *group) leave(refs []MemberRef, now time.Time) []error {
+func (g *classicGroup) leave(refs []MemberRef, now time.Time) []error {
 	errs := make([]error, len(refs))
 	var left bool
 	for i, ref := range refs {
@@ -213,9 +198,8 @@ func (g *group) leave(refs []MemberRef, now time.Time) []error {
 	return errs
 }
 
-// deadline is when tick has to be called next; zero for never. A heartbeat only moves it back, so the shell need not
-// ask after one.
-func (g *group) deadline() time.Time {
+// A heartbeat only moves the deadline back, so the shell need not ask after one.
+func (g *classicGroup) deadline() time.Time {
 	next := g.syncBy
 	earlier := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
@@ -236,17 +220,16 @@ func (g *group) deadline() time.Time {
 
 // tick does what is due: it forgets ids that nobody used, removes members whose session ended or that did not sync in
 // time, and ends a join phase.
-func (g *group) tick(now time.Time) {
-	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
-	maps.DeleteFunc(g.pending, func(_ string, t time.Time) bool { return due(t) })
+func (g *classicGroup) tick(now time.Time) {
+	maps.DeleteFunc(g.pending, func(_ string, t time.Time) bool { return isDue(t, now) })
 
-	syncDue := due(g.syncBy)
+	syncDue := isDue(g.syncBy, now)
 	if syncDue {
 		g.syncBy = time.Time{}
 	}
 	var left bool
 	for _, m := range g.sorted() {
-		if due(m.expires) || syncDue && !m.synced {
+		if isDue(m.expires, now) || syncDue && !m.synced {
 			g.drop(m, ErrUnknownMember)
 			left = true
 		}
