@@ -73,6 +73,9 @@ type GroupConfig struct {
 	MaxMembers            int           `mapstructure:"max_members"`
 	OffsetsRetention      time.Duration `mapstructure:"offsets_retention"`
 	OffsetsCheck          time.Duration `mapstructure:"offsets_check"`
+
+	ConsumerSessionTimeout    time.Duration `mapstructure:"consumer_session_timeout"`
+	ConsumerHeartbeatInterval time.Duration `mapstructure:"consumer_heartbeat_interval"`
 }
 
 // ShutdownConfig is the clean stop.
@@ -109,6 +112,9 @@ func Default() Config {
 			MaxMembers:            10_000,
 			OffsetsRetention:      7 * 24 * time.Hour,
 			OffsetsCheck:          10 * time.Minute,
+
+			ConsumerSessionTimeout:    45 * time.Second,
+			ConsumerHeartbeatInterval: 5 * time.Second,
 		},
 		Shutdown: ShutdownConfig{Drain: 10 * time.Second},
 	}

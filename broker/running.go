@@ -137,14 +137,9 @@ func (b *Broker) groupOptions(t *topic.Registry) consumer.Options {
 	s.Retention = b.config.Group.OffsetsRetention
 	s.SweepEach = b.config.Group.OffsetsCheck
 	s.MaxMembers = b.config.Group.MaxMembers
-	find := func(name string) (topic.ID, int32, bool) {
-		found, ok := t.Get(name)
-		if !ok {
-			return topic.ID{}, 0, false
-		}
-		return found.ID(), int32(len(found.Partitions())), true
-	}
-	return consumer.Options{DB: b.dir.db, Topics: find, Settings: s, Logger: b.logger}
+	s.ConsumerSession = b.config.Group.ConsumerSessionTimeout
+	s.ConsumerHeartbeat = b.config.Group.ConsumerHeartbeatInterval
+	return consumer.Options{DB: b.dir.db, Topics: consumer.RegistryTopics(t), Settings: s, Logger: b.logger}
 }
 
 func (b *Broker) kafkaOptions(t *topic.Registry, g *consumer.Groups, ids *producer.IDs, budget *producer.Budget) kafka.Options {

@@ -21,6 +21,8 @@ func kafkaSettings(c Config) []topic.Setting {
 		return number(name, t, d.Milliseconds())
 	}
 	listed := []topic.Setting{
+		millis("group.consumer.heartbeat.interval.ms", topic.Int, c.Group.ConsumerHeartbeatInterval),
+		millis("group.consumer.session.timeout.ms", topic.Int, c.Group.ConsumerSessionTimeout),
 		millis("group.initial.rebalance.delay.ms", topic.Int, c.Group.InitialRebalanceDelay),
 		millis("group.max.session.timeout.ms", topic.Int, c.Group.MaxSessionTimeout),
 		number("group.max.size", topic.Int, int64(c.Group.MaxMembers)),

@@ -41,6 +41,10 @@ func (c Config) problems() map[string]string {
 	p.within("group/max_session_timeout", c.Group.MaxSessionTimeout, time.Millisecond, 24*time.Hour)
 	p.require(c.Group.MinSessionTimeout <= c.Group.MaxSessionTimeout, "group/min_session_timeout",
 		"must not be above group.max_session_timeout (%v)", c.Group.MaxSessionTimeout)
+	p.within("group/consumer_heartbeat_interval", c.Group.ConsumerHeartbeatInterval, time.Millisecond, time.Hour)
+	p.within("group/consumer_session_timeout", c.Group.ConsumerSessionTimeout, time.Millisecond, 24*time.Hour)
+	p.require(c.Group.ConsumerSessionTimeout > c.Group.ConsumerHeartbeatInterval, "group/consumer_session_timeout",
+		"must be above group.consumer_heartbeat_interval (%v)", c.Group.ConsumerHeartbeatInterval)
 	p.between("group/max_members", int64(c.Group.MaxMembers), 1, 1_000_000)
 	p.within("group/offsets_retention", c.Group.OffsetsRetention, time.Second, 10*365*24*time.Hour)
 	p.within("group/offsets_check", c.Group.OffsetsCheck, 100*time.Millisecond, 24*time.Hour)

@@ -5,8 +5,8 @@ import (
 )
 
 // ApiVersions (18), versions 0 to 4. A version that we do not know is answered in version 0 with UNSUPPORTED_VERSION
-// and the list, so that the client can ask again. No features are advertised: transactions, KIP-848 and share groups,
-// which they announce, are not served.
+// and the list, so that the client can ask again. The one feature is group.version 1: consumer groups (KIP-848). What
+// other features announce, transactions and share groups, is not served.
 
 func (s *Server) apiVersions(r *request) answer {
 	req := r.body.(*kmsg.ApiVersionsRequest)
@@ -16,7 +16,25 @@ func (s *Server) apiVersions(r *request) answer {
 		return ready(resp)
 	}
 	resp.ApiKeys = s.apiKeys()
+	if req.Version >= 3 && s.apis[keyConsumerGroupHeartbeat] != nil {
+		addGroupVersion(resp)
+	}
 	return ready(resp)
+}
+
+// addGroupVersion says that group.version is 1. Versions from 0 on are supported, which version 3 of the answer cannot
+// say: clients of that time refuse a minimum of 0 (KIP-1022).
+func addGroupVersion(resp *kmsg.ApiVersionsResponse) {
+	const name, highest = "group.version", 1
+	if resp.Version >= 4 {
+		f := kmsg.NewApiVersionsResponseSupportedFeature()
+		f.Name, f.MinVersion, f.MaxVersion = name, 0, highest
+		resp.SupportedFeatures = append(resp.SupportedFeatures, f)
+	}
+	f := kmsg.NewApiVersionsResponseFinalizedFeature()
+	f.Name, f.MinVersionLevel, f.MaxVersionLevel = name, highest, highest
+	resp.FinalizedFeatures = append(resp.FinalizedFeatures, f)
+	resp.FinalizedFeaturesEpoch = 0
 }
 
 func (s *Server) unsupportedApiVersions(r *request) answer {

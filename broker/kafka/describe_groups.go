@@ -6,7 +6,7 @@ import (
 	"brokerd/consumer"
 )
 
-// DescribeGroups (15), versions 0 to 6. A group that does not exist is Dead, without an error; from version 6 on it is
+// DescribeGroups (15), versions 0 to 6. A group that does not exist, or is not of the classic type, is Dead, without an error; from version 6 on it is
 // GROUP_ID_NOT_FOUND (KIP-1043). A group that is named twice is described once.
 
 func (s *Server) describeGroups(r *request) answer {

@@ -60,8 +60,13 @@ const (
 	codeInvalidRecord              int16 = 87
 	codeUnknownTopicID             int16 = 100
 	codeFetchSessionTopicID        int16 = 106
+	codeFencedMemberEpoch          int16 = 110
+	codeUnreleasedInstanceID       int16 = 111
+	codeUnsupportedAssignor        int16 = 112
+	codeStaleMemberEpoch           int16 = 113
 	codeMismatchedEndpointType     int16 = 114
 	codeUnsupportedEndpointType    int16 = 115
+	codeInvalidRegularExpression   int16 = 128
 )
 
 // errorCodes maps every error of the packages below to what a client sees, the more special ones first.
@@ -105,6 +110,13 @@ var errorCodes = []struct {
 	{consumer.ErrIllegalGeneration, codeIllegalGeneration},
 	{consumer.ErrRebalanceInProgress, codeRebalanceInProgress},
 	{consumer.ErrFencedInstance, codeFencedInstanceID},
+	{consumer.ErrInvalidHeartbeat, codeInvalidRequest},
+	{consumer.ErrFencedEpoch, codeFencedMemberEpoch},
+	{consumer.ErrStaleEpoch, codeStaleMemberEpoch},
+	{consumer.ErrUnreleasedInstance, codeUnreleasedInstanceID},
+	{consumer.ErrUnknownAssignor, codeUnsupportedAssignor},
+	{consumer.ErrInvalidRegex, codeInvalidRegularExpression},
+	{consumer.ErrClientTooOld, codeUnsupportedVersion},
 	{consumer.ErrGroupFull, codeGroupMaxSizeReached},
 	{consumer.ErrTooLarge, codeInvalidRequest},
 	{consumer.ErrNotFound, codeGroupIDNotFound},

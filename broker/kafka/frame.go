@@ -11,6 +11,8 @@ const (
 	keyProduce     = 0
 	keyApiVersions = 18
 
+	keyConsumerGroupHeartbeat = 68
+
 	// preludeSize is what is read before any memory is taken for a frame: its size, key and version.
 	preludeSize = 8
 	// minFrame is the shortest request: key, version, correlation id and a null client id.

@@ -15,6 +15,17 @@ import (
 	"brokerd/topic"
 )
 
+// onlyT is the topic "t", with four partitions.
+type onlyT struct{}
+
+func (onlyT) Find(name string) (consumer.Topic, bool) {
+	return onlyT{}.All()[0], name == "t"
+}
+func (onlyT) All() []consumer.Topic {
+	return []consumer.Topic{{Name: "t", ID: topic.ID{1}, Partitions: 4}}
+}
+func (onlyT) Version() uint64 { return 1 }
+
 // startGroups serves groups without an initial delay. The only topic is "t", with four partitions.
 func startGroups(t *testing.T) *testServer {
 	t.Helper()
@@ -26,7 +37,7 @@ func startGroups(t *testing.T) *testServer {
 	s.InitialDelay = 0
 	groups, err := consumer.Open(consumer.Options{
 		DB:       db,
-		Topics:   func(name string) (topic.ID, int32, bool) { return topic.ID{1}, 4, name == "t" },
+		Topics:   onlyT{},
 		Settings: s,
 		Logger:   zerolog.Nop(),
 	})

@@ -5,26 +5,21 @@ import (
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"brokerd/consumer"
 )
 
-// ListGroups (16), versions 0 to 5: by state from version 4 on (KIP-518), by type from version 5 on. All groups are of
-// the classic type.
+// ListGroups (16), versions 0 to 5: by state from version 4 on (KIP-518), by type from version 5 on: classic, or
+// consumer for groups in which the broker assigns (KIP-848).
 
 func (s *Server) listGroups(r *request) answer {
 	req := r.body.(*kmsg.ListGroupsRequest)
 	resp := req.ResponseKind().(*kmsg.ListGroupsResponse)
-	if !admits(req.TypesFilter, consumer.ClassicType) {
-		return ready(resp)
-	}
 	for _, g := range s.groups.List() {
-		if !admits(req.StatesFilter, g.State.String()) {
+		if !admits(req.TypesFilter, g.Type) || !admits(req.StatesFilter, g.State.String()) {
 			continue
 		}
 		rg := kmsg.NewListGroupsResponseGroup()
 		rg.Group, rg.ProtocolType = g.Group, g.ProtocolType
-		rg.GroupState, rg.GroupType = g.State.String(), consumer.ClassicType
+		rg.GroupState, rg.GroupType = g.State.String(), g.Type
 		resp.Groups = append(resp.Groups, rg)
 	}
 	return ready(resp)

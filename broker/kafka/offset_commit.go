@@ -20,6 +20,8 @@ func (s *Server) offsetCommit(r *request) answer {
 		MemberID:   req.MemberID,
 		InstanceID: text(req.InstanceID),
 		Generation: req.Generation,
+
+		MemberEpochs: req.Version >= 9,
 	}
 	find := finder{topics: s.topics, byID: req.Version >= 10}
 	var results []*int16 // where the code of each offset of commit goes

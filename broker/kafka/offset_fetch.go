@@ -9,7 +9,8 @@ import (
 // OffsetFetch (9), versions 1 to 10. From version 8 on it asks for many groups, in version 10 by topic ids. A null list of
 // topics asks for all that the group has (from version 2 on). Where nothing was committed, and for groups that do not
 // exist, the answer is offset -1 without an error: clients take an error for a broken broker. A place that is asked for
-// twice is answered once, since an answer is much larger than the question.
+// twice is answered once, since an answer is much larger than the question. A member of a consumer group (KIP-848) says who
+// it is from version 9 on, and gets nothing when it is out of date.
 
 func (s *Server) offsetFetch(r *request) answer {
 	req := r.body.(*kmsg.OffsetFetchRequest)
@@ -31,11 +32,23 @@ func (s *Server) offsetFetch(r *request) answer {
 		if !seen[g.Group] {
 			seen[g.Group] = true
 			rg := kmsg.NewOffsetFetchResponseGroup()
-			rg.Group, rg.Topics = g.Group, f.topics(g.Group, g.Topics)
+			rg.Group = g.Group
+			if err := s.mayFetch(g); err != nil {
+				rg.ErrorCode = codeOf(err)
+			} else {
+				rg.Topics = f.topics(g.Group, g.Topics)
+			}
 			resp.Groups = append(resp.Groups, rg)
 		}
 	}
 	return ready(resp)
+}
+
+func (s *Server) mayFetch(g kmsg.OffsetFetchRequestGroup) error {
+	if g.MemberID == nil && g.MemberEpoch < 0 {
+		return nil
+	}
+	return s.groups.MayFetch(g.Group, text(g.MemberID), g.MemberEpoch)
 }
 
 type offsetFetch struct {

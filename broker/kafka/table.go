@@ -50,6 +50,8 @@ func table() []*api {
 		{key: 47, name: "OffsetDelete", min: 0, max: 0, handle: (*Server).offsetDelete},
 		{key: 60, name: "DescribeCluster", min: 0, max: 2, handle: (*Server).describeCluster},
 		{key: 61, name: "DescribeProducers", min: 0, max: 0, handle: (*Server).describeProducers},
+		{key: keyConsumerGroupHeartbeat, name: "ConsumerGroupHeartbeat", min: 0, max: 1, handle: (*Server).consumerGroupHeartbeat},
+		{key: 69, name: "ConsumerGroupDescribe", min: 0, max: 1, handle: (*Server).consumerGroupDescribe},
 		{key: 74, name: "ListConfigResources", min: 0, max: 1, handle: (*Server).listConfigResources},
 		{key: 75, name: "DescribeTopicPartitions", min: 0, max: 0, handle: (*Server).describeTopicPartitions},
 	}
