@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math/rand/v2"
 	"testing"
 
 	"brokerd/log/vfs/memfs"
@@ -15,21 +16,57 @@ import (
 //   - every offset is either read or reported, in steps that end;
 //   - what is appended then is read, also after the next Open, and is given no offset that was read before.
 func FuzzOpen(f *testing.F) {
-	b := timedBatch(f, 2, 1000, 50)
-	var first, second []byte
-	for base := range int64(5) {
-		b.setPlace(base*2, 0)
-		first = append(first, b...)
-		b.setPlace(10+base*2, 0)
-		second = append(second, b...)
+	for _, clean := range []bool{true, false} {
+		in := aLog(f, clean)
+		f.Add(in[0], in[1], in[2], in[3], in[4])
 	}
-	c := checkpoint{epochs: []epochStart{{}}, segment: 10, position: 200, next: 12}
-	x := index{offsets: []offsetEntry{{5, 350}}, times: []timeEntry{{1001, 1}}}
-	f.Add(first, second, x.encodeOffsets(), x.encodeTimes(), c.encode())
-	c.clean, c.position, c.next = true, int64(len(second)), 20
-	f.Add(first, second, []byte{}, x.encodeTimes(), c.encode())
-	f.Add(first[:400], second[:400], make([]byte, 80), []byte{1}, []byte{})
 	f.Fuzz(openAnything)
+}
+
+// aLog returns the files of a log of ten batches, five in each segment: both segments, an index that fits both, and
+// the checkpoint.
+func aLog(t testing.TB, clean bool) (files [5][]byte) {
+	t.Helper()
+	b := timedBatch(t, 2, 1000, 50)
+	for i := range int64(10) {
+		b.setPlace(i*2, 0)
+		files[i/5] = append(files[i/5], b...)
+	}
+	c := checkpoint{epochs: []epochStart{{}}, segment: 10, position: int64(len(b)), next: 12}
+	if clean {
+		c.clean, c.position, c.next = true, int64(len(files[1])), 20
+	}
+	x := index{offsets: []offsetEntry{{last: 5, pos: int32(2 * len(b))}}, times: []timeEntry{{time: 1001, last: 1}}}
+	files[2], files[3], files[4] = x.encodeOffsets(), x.encodeTimes(), c.encode()
+	return files
+}
+
+// TestOpenMutated is the fuzz target with faults of the kinds that disks make. The number of a failed round repeats it.
+func TestOpenMutated(t *testing.T) {
+	for round := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(round, 0))
+		files := aLog(t, round%2 == 0)
+		for range rng.IntN(5) {
+			b := &files[rng.IntN(len(files))]
+			if len(*b) == 0 {
+				continue
+			}
+			at := rng.IntN(len(*b))
+			switch rng.IntN(4) {
+			case 0:
+				(*b)[at] ^= 1 << rng.IntN(8)
+			case 1:
+				*b = (*b)[:at]
+			case 2:
+				clear((*b)[at:min(len(*b), at+rng.IntN(600))])
+			case 3:
+				*b = append(*b, (*b)[at:]...)
+			}
+		}
+		if openAnything(t, files[0], files[1], files[2], files[3], files[4]); t.Failed() {
+			t.Fatal("round", round)
+		}
+	}
 }
 
 func openAnything(t *testing.T, first, second, offsets, times, cp []byte) {

@@ -28,7 +28,7 @@ func (w *walker) step() (stretch, error) {
 		s.damage = &CorruptError{Position: s.pos, Length: s.end - s.pos, Reason: "offsets reach into the next segment"}
 		s.header, s.tail = nil, true
 	}
-	if s.tail && w.limit < maxBase {
+	if s.damage != nil && (s.tail && w.limit < maxBase || s.next > w.limit) {
 		s.damage.First, s.damage.Last, s.next = w.next, w.limit-1, w.limit
 	}
 	w.pos, w.next = s.end, s.next
