@@ -235,8 +235,23 @@ func (m *model) commit(t *rapid.T) {
 	if rapid.Bool().Draw(t, "async") {
 		m.c.queueAsync()
 	}
+	if rapid.Bool().Draw(t, "append meanwhile") {
+		m.during(func(op memfs.Op) bool { return op.Kind == memfs.Sync || op.Kind == memfs.SyncFS }, func() { m.append(t) })
+	}
 	m.c.commit(m.c.take())
+	m.fs.Fail(nil)
 	m.noteSynced()
+}
+
+// during runs f before the first operation that is meant. No lock is held while a log syncs, so f may use the logs.
+func (m *model) during(meant func(memfs.Op) bool, f func()) {
+	m.fs.Fail(func(op memfs.Op) error {
+		if meant(op) {
+			m.fs.Fail(nil)
+			f()
+		}
+		return nil
+	})
 }
 
 // noteSynced remembers what may not be lost any more: what a waiter of a Sync log was told.
@@ -340,6 +355,10 @@ func (m *model) crash(t *rapid.T) {
 		}
 	}
 	m.fs = m.fs.Crash(rng)
+	if rapid.Bool().Draw(t, "again") { // while the logs are recovered
+		m.stopDuring(t, func() { m.tryOpen() })
+		m.fs = m.fs.Crash(rng)
+	}
 	m.start(t)
 }
 
@@ -350,11 +369,43 @@ func (m *model) kill(t *rapid.T) {
 		l.synced = l.Log.bounds.Durable
 	}
 	m.fs = m.fs.Kill()
+	if rapid.Bool().Draw(t, "again") {
+		m.stopDuring(t, func() { m.tryOpen() })
+		m.fs = m.fs.Kill()
+	}
 	m.start(t)
 }
 
-// interrupt stops an operation in the middle, as the end of the process does. Its logs are not used any more.
+// tryOpen opens all logs for nothing.
+func (m *model) tryOpen() {
+	for _, l := range m.logs {
+		o := l.o
+		o.FS, o.Files, o.Committer, o.Projection = m.fs, NewFiles(2), NewCommitter(CommitterOptions{}), nil
+		_, _, _ = Open(o)
+	}
+}
+
+// interrupt stops an operation in the middle. Its logs are not used any more.
 func (m *model) interrupt(t *rapid.T) {
+	l := m.pick(t)
+	during := rapid.IntRange(0, 4).Draw(t, "during")
+	m.stopDuring(t, func() {
+		switch during {
+		case 0:
+			m.c.queueAsync()
+			m.c.drain()
+		case 1:
+			_ = l.Trim(l.Bounds().Durable)
+		case 2:
+			_, _ = l.Retain(m.now.Add(2 * time.Hour))
+		case 3:
+			_ = l.Close()
+		}
+	})
+}
+
+// stopDuring runs f and stops it in the middle, as the end of the process does.
+func (m *model) stopDuring(t *rapid.T, f func()) {
 	type stop struct{}
 	left := rapid.IntRange(0, 40).Draw(t, "operations")
 	m.fs.Fail(func(memfs.Op) error {
@@ -369,18 +420,7 @@ func (m *model) interrupt(t *rapid.T) {
 			panic(p)
 		}
 	}()
-	l := m.pick(t)
-	switch rapid.IntRange(0, 4).Draw(t, "during") {
-	case 0:
-		m.c.queueAsync()
-		m.c.drain()
-	case 1:
-		_ = l.Trim(l.Bounds().Durable)
-	case 2:
-		_, _ = l.Retain(m.now.Add(2 * time.Hour))
-	case 3:
-		_ = l.Close()
-	}
+	f()
 }
 
 // stop is a clean stop and start.

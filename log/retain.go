@@ -90,10 +90,7 @@ func expired(s *segment, now time.Time, age time.Duration) bool {
 // moveStart moves Start durably, then deletes what is wholly below it. The caller holds the turn, so the segments that
 // the log has now are all there is to delete.
 func (l *Log) moveStart(start int64) (gone []*segment, err error) {
-	// The name of the segment that follows the deleted ones must be durable, or a crash could leave none at all.
-	if err := l.o.FS.SyncDir(l.o.Dir); err != nil {
-		return nil, l.fail(fmt.Errorf("sync directory: %w", err))
-	}
+	// This also makes the name of the segment durable that follows the deleted ones: a crash cannot leave none at all.
 	err = l.writeCheckpoint(func(c *checkpoint) { c.start = max(c.start, start) })
 	if err != nil {
 		return nil, fmt.Errorf("move log start: %w", err)
