@@ -69,6 +69,18 @@ func (w *wire) try(version int16, req kmsg.Request) (kmsg.Response, error) {
 	return resp, resp.ReadFrom(b.Src)
 }
 
+// topicID asks for a topic's id.
+func (w *wire) topicID(t *testing.T, topic string) [16]byte {
+	t.Helper()
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{{Topic: &topic}}
+	resp := w.ask(t, 12, req).(*kmsg.MetadataResponse)
+	if len(resp.Topics) != 1 || resp.Topics[0].ErrorCode != 0 {
+		t.Fatalf("metadata of %s: %+v", topic, resp.Topics)
+	}
+	return resp.Topics[0].TopicID
+}
+
 // produce sends one batch to one partition and returns the partition's answer. Version 9 is the first flexible one and
 // still names the topic.
 func (w *wire) produce(t *testing.T, topic string, partition int32, batch []byte) kmsg.ProduceResponseTopicPartition {
