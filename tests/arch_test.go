@@ -45,6 +45,7 @@ func banned() map[string]string {
 func notInBinary() []string {
 	return []string{
 		"testing", "github.com/IBM/sarama", "github.com/confluentinc/", "pgregory.net/rapid", "go.uber.org/goleak",
+		"github.com/twmb/franz-go/pkg/kfake",
 		"github.com/stretchr/testify", module + "/log/vfs/memfs", module + "/tests", module + "/clients",
 	}
 }

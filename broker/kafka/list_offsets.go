@@ -54,15 +54,15 @@ func (s *Server) listOffset(
 	version int16, name string, q kmsg.ListOffsetsRequestTopicPartition, isolation topic.Isolation,
 ) (log.TimeOffset, error) {
 	none := log.TimeOffset{Offset: -1, Timestamp: -1, Epoch: -1}
+	if since, ok := specialSince(q.Timestamp); !ok || version < since {
+		return none, faultf(codeUnsupportedVersion, "version %d has no special time %d", version, q.Timestamp)
+	}
 	p, err := finder{topics: s.topics}.partition(name, topic.ID{}, q.Partition)
 	if err != nil {
 		return none, err
 	}
 	if err := checkEpoch(p, q.CurrentLeaderEpoch); err != nil {
 		return none, err
-	}
-	if since, ok := specialSince(q.Timestamp); !ok || version < since {
-		return none, faultf(codeUnsupportedVersion, "version %d has no special time %d", version, q.Timestamp)
 	}
 	var found log.TimeOffset
 	ok := true
