@@ -263,6 +263,7 @@ func TestDescribeConfigs(t *testing.T) {
 	}{
 		{kmsg.ConfigResourceTypeBroker, "", codeNone}, {kmsg.ConfigResourceTypeBroker, "2", codeInvalidRequest},
 		{kmsg.ConfigResourceTypeTopic, "nowhere", codeUnknownTopicOrPartition},
+		{kmsg.ConfigResourceTypeGroupConfig, "g", codeNone}, {kmsg.ConfigResourceTypeClientMetrics, "m", codeNone},
 		{kmsg.ConfigResourceTypeBrokerLogger, "1", codeInvalidRequest},
 	} {
 		if got := askConfigs(c, 4, test.kind, test.name); got.ErrorCode != test.code || len(got.Configs) != 0 {
@@ -299,6 +300,7 @@ func TestIncrementalAlterConfigs(t *testing.T) {
 		{topicKind, "t", []config{{Name: "cleanup.policy", Op: opDelete}}, codeNone, "delete"},
 		{topicKind, "nowhere", nil, codeUnknownTopicOrPartition, "delete"},
 		{brokerKind, "1", []config{set("log.retention.ms", opSet, "1")}, codeInvalidRequest, "delete"},
+		{brokerKind, "1", []config{{Name: "leader.replication.throttled.rate", Op: opDelete}}, codeNone, "delete"},
 		{kmsg.ConfigResourceTypeBrokerLogger, "1", nil, codeInvalidRequest, "delete"},
 	}
 	for _, test := range tests {

@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"brokerd/topic"
@@ -58,7 +60,9 @@ func (s *Server) incrementalAlterConfigs(r *request) answer {
 	for _, asked := range req.Resources {
 		res := resource{asked.ResourceType, asked.ResourceName}
 		err := s.alterable(res, seen)
-		if err == nil {
+		if res.kind == kmsg.ConfigResourceTypeBroker && resetsOnly(asked.Configs) {
+			err = nil
+		} else if err == nil {
 			var changes []topic.Change
 			if changes, err = changesOf(asked.Configs); err == nil {
 				err = s.topics.Alter(res.name, changes, req.ValidateOnly)
@@ -70,6 +74,15 @@ func (s *Server) incrementalAlterConfigs(r *request) answer {
 		resp.Resources = append(resp.Resources, rr)
 	}
 	return ready(resp)
+}
+
+// resetsOnly is whether settings are only put back to their defaults. For the broker that changes nothing, as none can be
+// changed: Kafka's tool for reassignments asks for it when it has done its work, and must not fail then.
+func resetsOnly(configs []kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
+	return len(configs) > 0 && !slices.ContainsFunc(configs,
+		func(c kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
+			return c.Op != kmsg.IncrementalAlterConfigOpDelete
+		})
 }
 
 func changesOf(configs []kmsg.IncrementalAlterConfigsRequestResourceConfig) ([]topic.Change, error) {

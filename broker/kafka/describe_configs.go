@@ -12,7 +12,8 @@ import (
 
 // DescribeConfigs (32), versions 1 to 4. Topics: every setting, with source, type, synonyms and documentation. The
 // broker, named by its id: its own settings and its defaults for topics, read-only. The empty broker name means settings
-// that were changed for all brokers of a cluster, of which there are none. Other kinds of resources do not exist.
+// that were changed for all brokers of a cluster, of which there are none; nor have groups and clients' metrics any of
+// their own. Other kinds of resources do not exist.
 
 func (s *Server) describeConfigs(r *request) answer {
 	req := r.body.(*kmsg.DescribeConfigsRequest)
@@ -52,6 +53,8 @@ func (s *Server) settingsOf(res resource) ([]topic.Setting, error) {
 			return nil, err
 		}
 		return t.Settings(), nil
+	case res.kind == kmsg.ConfigResourceTypeGroupConfig, res.kind == kmsg.ConfigResourceTypeClientMetrics:
+		return nil, nil
 	case res.kind != kmsg.ConfigResourceTypeBroker:
 		return nil, faultf(codeInvalidRequest, "resources of type %d have no settings here", res.kind)
 	case res.name == "":
