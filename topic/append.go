@@ -2,7 +2,6 @@ package topic
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"brokerd/log"
@@ -21,7 +20,8 @@ type Appended struct {
 
 // Append checks a producer's batch (log.CheckBatch and the topic's settings) and its sequence, and appends it. It does
 // not wait: use WaitDurable(Last), also for a duplicate, before acknowledging.
-// Errors: the log's, the producer's, ErrTooLarge, ErrBadTimestamp, ErrKeyless, ErrNotFound after deletion.
+// Errors: the log's, the producer's, ErrTooLarge, ErrBadTimestamp, ErrKeyless, ErrNotFound after deletion; a RecordsError
+// when the records at fault are known.
 func (p *Partition) Append(b log.Batch) (Appended, error) {
 	if err := p.ready(); err != nil {
 		return Appended{}, err
@@ -104,33 +104,35 @@ func checkSize(c Config, b log.Batch) error {
 	return nil
 }
 
-// checkRecords looks at every record for what the header does not tell: keys, and the times of CreateTime. -1 is the
-// time of a record without one.
+// checkRecords looks at every record for what the header does not tell: keys, and the times of CreateTime.
 func checkRecords(c Config, b log.Batch, limit int, now time.Time) error {
-	var bad error
-	first, last := int64(math.MinInt64), int64(math.MaxInt64)
-	times := !c.LogAppendTime
-	if times && c.TimestampBefore >= 0 {
-		first = now.Add(-c.TimestampBefore).UnixMilli()
-	}
-	if times && c.TimestampAfter >= 0 {
-		last = now.Add(c.TimestampAfter).UnixMilli()
-	}
+	var bad []BadRecord
+	index := 0
 	err := b.Each(limit, func(r log.Record) bool {
-		switch {
-		case c.Compact && r.Key == nil:
-			bad = fmt.Errorf("%w: record %d", ErrKeyless, r.Offset)
-		case times && r.Timestamp != -1 && r.Timestamp < first:
-			bad = fmt.Errorf("%w: record %d, %d ms, is more than %v before the broker's clock", ErrBadTimestamp, r.Offset, r.Timestamp, c.TimestampBefore)
-		case times && r.Timestamp > last:
-			bad = fmt.Errorf("%w: record %d, %d ms, is more than %v after the broker's clock", ErrBadTimestamp, r.Offset, r.Timestamp, c.TimestampAfter)
+		if err := checkRecord(c, r, now); err != nil {
+			bad = append(bad, BadRecord{index, err})
 		}
-		return bad == nil
+		index++
+		return len(bad) < namedRecords
 	})
-	if bad != nil {
-		return bad
+	if len(bad) > 0 {
+		return &RecordsError{bad}
 	}
 	return err
+}
+
+// checkRecord is checkRecords for one. -1 is the time of a record without one.
+func checkRecord(c Config, r log.Record, now time.Time) error {
+	times := !c.LogAppendTime && r.Timestamp != -1
+	switch {
+	case c.Compact && r.Key == nil:
+		return ErrKeyless
+	case times && c.TimestampBefore >= 0 && r.Timestamp < now.Add(-c.TimestampBefore).UnixMilli():
+		return fmt.Errorf("%w: %d ms is more than %v before the broker's clock", ErrBadTimestamp, r.Timestamp, c.TimestampBefore)
+	case times && c.TimestampAfter >= 0 && r.Timestamp > now.Add(c.TimestampAfter).UnixMilli():
+		return fmt.Errorf("%w: %d ms is more than %v after the broker's clock", ErrBadTimestamp, r.Timestamp, c.TimestampAfter)
+	}
+	return nil
 }
 
 // codecOf is the codec of a compression.type other than producer.

@@ -2,6 +2,7 @@ package topic
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,17 +77,55 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-func TestAdmitNamesTheRecord(t *testing.T) {
-	b := log.Builder{Codec: log.Zstd}
-	b.Add(log.Record{Timestamp: time.Now().UnixMilli(), Key: []byte("k")})
-	b.Add(log.Record{Timestamp: time.Now().UnixMilli()})
-	batch, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
+// TestAdmitNamesTheRecords: a producer learns which records of a batch to send again without (KIP-467).
+func TestAdmitNamesTheRecords(t *testing.T) {
+	now := time.Now().UnixMilli()
+	good := log.Record{Timestamp: now, Key: []byte("k")}
+	keyless, old := log.Record{Timestamp: now}, log.Record{Key: []byte("k")}
+	tests := []struct {
+		name    string
+		records []log.Record
+		bad     []int
+		want    error
+		text    string
+	}{
+		{"one", []log.Record{good, keyless}, []int{1}, ErrKeyless, "record 1: "},
+		{"several", []log.Record{keyless, good, keyless, good, keyless}, []int{0, 2, 4}, ErrKeyless, "(and 2 more records)"},
+		{"two reasons", []log.Record{good, old, keyless}, []int{1, 2}, ErrBadTimestamp, "record 1: "},
+		{"very many", slices.Repeat([]log.Record{keyless}, namedRecords+5), upTo(namedRecords), ErrKeyless, "record 0: "},
 	}
-	if _, err := admit(configOf(t, "cleanup.policy", "compact"), batch, time.Now()); err == nil || !strings.Contains(err.Error(), "record 1") {
-		t.Errorf("error %v", err)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := log.Builder{Codec: log.Zstd}
+			for _, r := range tt.records {
+				b.Add(r)
+			}
+			batch, err := b.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = admit(configOf(t, "cleanup.policy", "compact", "message.timestamp.before.max.ms", "60000"), batch, time.Now())
+			var refused *RecordsError
+			if !errors.As(err, &refused) || !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+				t.Fatalf("error %v", err)
+			}
+			var bad []int
+			for _, r := range refused.Bad {
+				bad = append(bad, r.Index)
+			}
+			if !slices.Equal(bad, tt.bad) {
+				t.Errorf("refused %v, want %v", bad, tt.bad)
+			}
+		})
 	}
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // TestAdmitBoundsUnpacking offers a batch of zeros that unpacks to more than the limit.

@@ -1,6 +1,9 @@
 package topic
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of the registry. Front ends map them one by one; each may be wrapped with the reason. A partition whose log
 // could not be opened answers everything with an error that wraps log.ErrFailed and the cause.
@@ -19,3 +22,29 @@ var (
 	// ErrNewerFormat is returned by Open for metadata that a newer release wrote.
 	ErrNewerFormat = errors.New("topic: the metadata was written by a newer release")
 )
+
+// namedRecords is the most records that a RecordsError names.
+const namedRecords = 10_000
+
+// RecordsError refuses a batch for some of its records: the others may be sent again without them (KIP-467). It wraps
+// ErrKeyless or ErrBadTimestamp, whichever is the matter with the first one.
+type RecordsError struct {
+	// Bad are records that were refused, in order; of very many only the first ones.
+	Bad []BadRecord
+}
+
+// BadRecord is a record that was refused.
+type BadRecord struct {
+	Index int // in its batch
+	Err   error
+}
+
+func (e *RecordsError) Error() string {
+	text := fmt.Sprintf("record %d: %v", e.Bad[0].Index, e.Bad[0].Err)
+	if more := len(e.Bad) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more records)", more)
+	}
+	return text
+}
+
+func (e *RecordsError) Unwrap() error { return e.Bad[0].Err }

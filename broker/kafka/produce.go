@@ -132,10 +132,21 @@ func awaitDurable(ctx context.Context, deadline time.Time, due []appended) {
 	}
 }
 
+// setProduceError makes resp the answer for a batch that failed. It names the records at fault, for clients to send the
+// others again (KIP-467).
 func setProduceError(resp *kmsg.ProduceResponseTopicPartition, err error) {
 	resp.ErrorCode, resp.ErrorMessage = codeOf(err), messageOf(err)
 	resp.BaseOffset, resp.LogAppendTime = -1, -1
 	if errors.Is(err, context.DeadlineExceeded) {
 		resp.ErrorMessage = kmsg.StringPtr("the batch was appended, but was not durable in time: it may still become so")
+	}
+	var refused *topic.RecordsError
+	if errors.As(err, &refused) {
+		resp.ErrorRecords = make([]kmsg.ProduceResponseTopicPartitionErrorRecord, len(refused.Bad))
+		for i, r := range refused.Bad {
+			resp.ErrorRecords[i] = kmsg.ProduceResponseTopicPartitionErrorRecord{
+				RelativeOffset: int32(r.Index), ErrorMessage: messageOf(r.Err),
+			}
+		}
 	}
 }

@@ -77,6 +77,40 @@ func TestProduceErrors(t *testing.T) {
 	}
 }
 
+// TestProduceNamesBadRecords: a batch is refused for the records without a key, and only those are named (KIP-467).
+func TestProduceNamesBadRecords(t *testing.T) {
+	ts := startBroker(t, vfs.OS{}, Options{})
+	to := ts.create("t", 1, map[string]string{"cleanup.policy": "compact"})
+	var b log.Builder
+	for i := range 10 {
+		r := log.Record{Value: []byte("v"), Key: []byte("k")}
+		if i%4 == 1 {
+			r.Key = nil
+		}
+		b.Add(r)
+	}
+	batch := built(t, &b)
+	c := ts.dial()
+	for version := int16(8); version <= 13; version++ {
+		p := ask[*kmsg.ProduceResponse](c, produceTo(version, to, 0, batch)).Topics[0].Partitions[0]
+		var bad []int32
+		for _, r := range p.ErrorRecords {
+			bad = append(bad, r.RelativeOffset)
+			if r.ErrorMessage == nil {
+				t.Errorf("version %d: record %d has no message", version, r.RelativeOffset)
+			}
+		}
+		if p.ErrorCode != codeInvalidRecord || p.ErrorMessage == nil || !slices.Equal(bad, []int32{1, 5, 9}) {
+			t.Errorf("version %d: error %d, records %v", version, p.ErrorCode, bad)
+		}
+	}
+	keyed := &log.Builder{}
+	keyed.Add(log.Record{Key: []byte("k")})
+	if offset := c.produce(to, 0, built(t, keyed)); offset != 0 {
+		t.Errorf("the first good batch is at %d: something was appended before", offset)
+	}
+}
+
 // TestProducePipelined: batches are appended and answered in the order of the requests.
 func TestProducePipelined(t *testing.T) {
 	ts := startBroker(t, vfs.OS{}, Options{})
