@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"encoding/binary"
+	"math"
 )
 
 // recordBytes walks the body of a Produce request without decoding it and returns how many of its bytes are records.
@@ -50,10 +51,11 @@ func (w *walker) array() int64 { return w.length(4) }
 func (w *walker) bytes() int64 { return w.length(4) }
 func (w *walker) string()      { w.skip(w.length(2)) }
 
-// length reads a length of size bytes, or in flexible versions a varint of the length plus one. Null is -1.
+// length reads a length of size bytes, or in flexible versions a varint of the length plus one. Null is -1, and like the
+// decoder it takes what does not fit 31 bits for a negative number.
 func (w *walker) length(size int) int64 {
 	if w.flexible {
-		return int64(w.uvarint()) - 1
+		return int64(int32(w.uvarint())) - 1
 	}
 	if !w.ok || len(w.b) < size {
 		w.ok = false
@@ -69,7 +71,7 @@ func (w *walker) length(size int) int64 {
 
 func (w *walker) uvarint() uint64 {
 	v, n := binary.Uvarint(w.b)
-	if !w.ok || n <= 0 || v > 1<<32 {
+	if !w.ok || n <= 0 || v > math.MaxUint32 {
 		w.ok = false
 		return 0
 	}
