@@ -301,6 +301,9 @@ func TestIncrementalAlterConfigs(t *testing.T) {
 		{topicKind, "nowhere", nil, codeUnknownTopicOrPartition, "delete"},
 		{brokerKind, "1", []config{set("log.retention.ms", opSet, "1")}, codeInvalidRequest, "delete"},
 		{brokerKind, "1", []config{{Name: "leader.replication.throttled.rate", Op: opDelete}}, codeNone, "delete"},
+		{brokerKind, "1", []config{{Name: "follower.replication.throttled.rate", Op: opDelete}}, codeNone, "delete"},
+		{brokerKind, "", []config{{Name: "a", Op: opDelete}, set("b", opSet, "1")}, codeInvalidRequest, "delete"},
+		{brokerKind, "7", []config{{Name: "a", Op: opDelete}}, codeInvalidRequest, "delete"},
 		{kmsg.ConfigResourceTypeBrokerLogger, "1", nil, codeInvalidRequest, "delete"},
 	}
 	for _, test := range tests {

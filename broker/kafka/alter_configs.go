@@ -10,7 +10,8 @@ import (
 
 // AlterConfigs (33), versions 0 to 2, replaces all settings of a topic; IncrementalAlterConfigs (44), versions 0 and 1,
 // changes some of them (KIP-339). The broker's settings come from its configuration file and are read-only: a change is
-// refused as Kafka refuses one of a setting that needs a restart.
+// refused as Kafka refuses one of a setting that needs a restart. To unset what was never changed at run time, as tools do
+// when they clean up, changes nothing.
 
 func (s *Server) alterConfigs(r *request) answer {
 	req := r.body.(*kmsg.AlterConfigsRequest)
@@ -27,7 +28,11 @@ func (s *Server) alterConfigs(r *request) answer {
 			}
 			settings[c.Name] = *c.Value
 		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case res.kind == kmsg.ConfigResourceTypeBroker && len(settings) > 0:
+			err = errReadOnly
+		case res.kind == kmsg.ConfigResourceTypeTopic:
 			err = s.topics.Replace(res.name, settings, req.ValidateOnly)
 		}
 		rr := kmsg.NewAlterConfigsResponseResource()
@@ -38,7 +43,10 @@ func (s *Server) alterConfigs(r *request) answer {
 	return ready(resp)
 }
 
-// alterable refuses what is no topic, and what the request has named before.
+// errReadOnly refuses a change of the broker's settings.
+var errReadOnly = faultf(codeInvalidRequest, "settings of the broker are read-only: change its configuration file and restart it")
+
+// alterable refuses what has no settings, and what the request has named before.
 func (s *Server) alterable(res resource, seen map[resource]bool) error {
 	if seen[res] {
 		return faultf(codeInvalidRequest, "the request names resource %q more than once", res.name)
@@ -48,7 +56,8 @@ func (s *Server) alterable(res resource, seen map[resource]bool) error {
 	case kmsg.ConfigResourceTypeTopic:
 		return nil
 	case kmsg.ConfigResourceTypeBroker:
-		return faultf(codeInvalidRequest, "settings of the broker are read-only: change its configuration file and restart it")
+		_, err := s.settingsOf(res)
+		return err
 	}
 	return faultf(codeInvalidRequest, "resources of type %d have no settings here", res.kind)
 }
@@ -60,13 +69,8 @@ func (s *Server) incrementalAlterConfigs(r *request) answer {
 	for _, asked := range req.Resources {
 		res := resource{asked.ResourceType, asked.ResourceName}
 		err := s.alterable(res, seen)
-		if res.kind == kmsg.ConfigResourceTypeBroker && resetsOnly(asked.Configs) {
-			err = nil
-		} else if err == nil {
-			var changes []topic.Change
-			if changes, err = changesOf(asked.Configs); err == nil {
-				err = s.topics.Alter(res.name, changes, req.ValidateOnly)
-			}
+		if err == nil {
+			err = s.change(res, asked.Configs, req.ValidateOnly)
 		}
 		rr := kmsg.NewIncrementalAlterConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = res.kind, res.name
@@ -76,13 +80,19 @@ func (s *Server) incrementalAlterConfigs(r *request) answer {
 	return ready(resp)
 }
 
-// resetsOnly is whether settings are only put back to their defaults. For the broker that changes nothing, as none can be
-// changed: Kafka's tool for reassignments asks for it when it has done its work, and must not fail then.
-func resetsOnly(configs []kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
-	return len(configs) > 0 && !slices.ContainsFunc(configs,
-		func(c kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
-			return c.Op != kmsg.IncrementalAlterConfigOpDelete
-		})
+// change applies changes to a topic. On the broker nothing was ever changed, so that unsetting is all that can be done.
+func (s *Server) change(res resource, configs []kmsg.IncrementalAlterConfigsRequestResourceConfig, validateOnly bool) error {
+	changes, err := changesOf(configs)
+	if err != nil {
+		return err
+	}
+	if res.kind == kmsg.ConfigResourceTypeTopic {
+		return s.topics.Alter(res.name, changes, validateOnly)
+	}
+	if slices.ContainsFunc(changes, func(c topic.Change) bool { return c.Op != topic.Unset }) {
+		return errReadOnly
+	}
+	return nil
 }
 
 func changesOf(configs []kmsg.IncrementalAlterConfigsRequestResourceConfig) ([]topic.Change, error) {
