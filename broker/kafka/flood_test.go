@@ -48,7 +48,8 @@ func TestFlood(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if limit := before.HeapAlloc + uint64(ts.largeLimit()) + 16<<20; after.HeapAlloc > limit {
+	// What large frames may take, twice: a frame may have been let go, and its memory taken anew, since the collection.
+	if limit := before.HeapAlloc + 2*uint64(ts.largeLimit()) + 16<<20; after.HeapAlloc > limit {
 		t.Errorf("the heap is %d bytes, more than %d", after.HeapAlloc, limit)
 	}
 	if offset := good.produce(to, 0, batchOf(t, "v")); offset != 26 {
