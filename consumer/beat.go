@@ -87,8 +87,14 @@ func (r *HeartbeatRequest) interestSize() int {
 	return n
 }
 
-// wholeName compiles the regex of a subscription, which has to match all of a name.
-func wholeName(source string) (*regexp.Regexp, error) { return regexp.Compile("^(?:" + source + ")$") }
+// wholeName compiles the regex of a subscription, which has to match all of a name. Its brackets have to be in order
+// without those that are put around it.
+func wholeName(source string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(source); err != nil {
+		return nil, err
+	}
+	return regexp.Compile("^(?:" + source + ")$")
+}
 
 // full says that r states everything, as clients do after they did not get an answer.
 func (r *HeartbeatRequest) full() bool {

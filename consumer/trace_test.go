@@ -14,19 +14,16 @@ import (
 
 var update = flag.Bool("update", false, "write the traces anew")
 
-// TestTraces plays the files in testdata: a line that does not start with a blank is a command to one group, the indented
-// lines after it are all that the group does. Times count from the start of the file.
-//
-//	settings [delay=D] [max=N]
-//	join CLIENT [id=ID] [instance=I] [type=T] [PROTOCOL=SUBSCRIPTION ...] [session=D] [rebalance=D] [v0|v4|v9]
-//	sync ID gen=N [instance=I] [type=T] [protocol=P] [MEMBER=ASSIGNMENT ...]
-//	heartbeat ID gen=N [instance=I]
-//	commit [ID] [gen=N] [instance=I]
-//	leave [ID ...] [instance=I ...]
-//	wait D      lets time pass, with every deadline on the way
-//	restart     goes on with what was saved last
-func TestTraces(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
+// An actor plays the commands of a trace.
+type actor interface {
+	command(words []string) error
+	written() *strings.Builder
+}
+
+// playTraces plays the files of a directory: a line that does not start with a blank is a command to one group, the
+// indented lines after it are all that the group does. Times count from the start of the file.
+func playTraces(t *testing.T, dir string, newActor func() actor) {
+	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no traces: %v", err)
 	}
@@ -36,7 +33,7 @@ func TestTraces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(t, string(want))
+			got := play(t, string(want), newActor())
 			if *update {
 				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -49,22 +46,36 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-func play(t *testing.T, script string) string {
-	p := newPlayer()
+func play(t *testing.T, script string, a actor) string {
+	out := a.written()
 	for line := range strings.Lines(script) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, " ") {
 			continue
 		}
-		p.out.WriteString(line + "\n")
+		out.WriteString(line + "\n")
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if err := p.command(strings.Fields(line)); err != nil {
+		if err := a.command(strings.Fields(line)); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 	}
-	return p.out.String()
+	return out.String()
+}
+
+// TestClassicTraces plays commands to a classic group:
+//
+//	settings [delay=D] [max=N]
+//	join CLIENT [id=ID] [instance=I] [type=T] [PROTOCOL=SUBSCRIPTION ...] [session=D] [rebalance=D] [v0|v4|v9]
+//	sync ID gen=N [instance=I] [type=T] [protocol=P] [MEMBER=ASSIGNMENT ...]
+//	heartbeat ID gen=N [instance=I]
+//	commit [ID] [gen=N] [instance=I]
+//	leave [ID ...] [instance=I ...]
+//	wait D      lets time pass, with every deadline on the way
+//	restart     goes on with what was saved last
+func TestClassicTraces(t *testing.T) {
+	playTraces(t, "classic", func() actor { return newPlayer() })
 }
 
 var traceStart = time.UnixMilli(1_000_000_000_000)
@@ -126,15 +137,22 @@ func (a *args) first() string {
 	return a.plain[0]
 }
 
-func (p *player) command(words []string) error {
+func newArgs(words []string) *args {
 	a := &args{}
-	for _, w := range words[1:] {
+	for _, w := range words {
 		if k, v, ok := strings.Cut(w, "="); ok {
 			a.pairs = append(a.pairs, [2]string{k, v})
 		} else {
 			a.plain = append(a.plain, w)
 		}
 	}
+	return a
+}
+
+func (p *player) written() *strings.Builder { return &p.out }
+
+func (p *player) command(words []string) error {
+	a := newArgs(words[1:])
 	switch words[0] {
 	case "settings":
 		p.settings.InitialDelay = a.duration("delay", "3s")
