@@ -106,17 +106,21 @@ func TestFranzConsumerGroup(t *testing.T) {
 		kgo.ConsumerGroup("g"), kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()),
 		kgo.ConsumeRegex(), kgo.ConsumeTopics("orders\\..*"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.BlockRebalanceOnPoll(), kgo.AutoCommitInterval(100 * time.Millisecond),
-		kgo.MetadataMinAge(50 * time.Millisecond), kgo.MetadataMaxAge(200 * time.Millisecond),
+		kgo.MetadataMinAge(50 * time.Millisecond), kgo.MetadataMaxAge(200 * time.Millisecond), kgo.FetchMaxWait(100 * time.Millisecond),
 	}}
 	written := 0
 	write := func(topic string) {
 		t.Helper()
 		producer := ts.franz(kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
-		for range 200 {
-			if err := producer.ProduceSync(ctx, kgo.StringRecord(fmt.Sprint(written))).FirstErr(); err != nil {
+		for range 20 {
+			var records []*kgo.Record
+			for range 10 {
+				records = append(records, kgo.StringRecord(fmt.Sprint(written)))
+				written++
+			}
+			if err := producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
 				t.Fatal(err)
 			}
-			written++
 		}
 	}
 	shares := func(want ...int) func() bool {
