@@ -31,10 +31,10 @@ func newGroupListCommand(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List groups with their state",
-		Long: `List all groups with their state: Empty (offsets, no members), PreparingRebalance and CompletingRebalance (members
-come or go), Stable, Dead.
+		Long: `List all groups with their type, classic or consumer (the broker assigns, KIP-848), and their state: Empty (offsets, no
+members), PreparingRebalance and CompletingRebalance or Assigning and Reconciling (members come or go), Stable, Dead.
 
-JSON: {"group", "state", "protocol_type"}.`,
+JSON: {"group", "type", "state", "protocol_type"}.`,
 		Example: `  brokerd group list
   brokerd group list --json`,
 		Args: cobra.NoArgs,
@@ -50,10 +50,10 @@ func newGroupDescribeCommand(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe NAME...",
 		Short: "Show members, committed offsets and lag",
-		Long: `Show a group's state and protocol, its members with the partitions they hold, and for each partition the committed
+		Long: `Show a group's type, state and protocol, its members with the partitions they hold, and for each partition the committed
 offset, the end and the lag between them.
 
-JSON: {"group", "state", "protocol_type", "protocol", "lag", "members": [{"member", "instance", "client", "host",
+JSON: {"group", "type", "state", "protocol_type", "protocol", "lag", "members": [{"member", "instance", "client", "host",
 "partitions": [{"topic", "partition"}]}], "partitions": [{"topic", "partition", "committed", "end", "lag", "member"}]}.
 An offset that was never committed is null; its lag counts from the start of the partition.`,
 		Example: `  brokerd group describe billing

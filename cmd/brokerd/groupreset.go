@@ -96,14 +96,20 @@ func checkIdle(ctx context.Context, adm *kadm.Client, group string) error {
 		return fmt.Errorf("describe group %s: %w", group, err)
 	}
 	g := groups[group]
+	members, state := len(g.Members), g.State
 	switch {
 	case errors.Is(g.Err, kerr.GroupIDNotFound):
-		return nil // it will be made
+		consumer, ok, err := findConsumerGroup(ctx, adm, group)
+		if err != nil || !ok {
+			return err // without one: it will be made
+		}
+		members, state = len(consumer.Members), consumer.State
 	case g.Err != nil:
 		return fmt.Errorf("describe group %s: %w", group, refused(g.Err, g.ErrMessage))
-	case len(g.Members) > 0 || g.State != "Empty" && g.State != "Dead":
+	}
+	if members > 0 || state != "Empty" && state != "Dead" {
 		return fmt.Errorf("group %s has %s (%s): stop them and try again; `brokerd group describe %s` shows them",
-			group, plural(int64(len(g.Members)), "active member"), g.State, group)
+			group, plural(int64(members), "active member"), state, group)
 	}
 	return nil
 }

@@ -19,19 +19,20 @@ func listGroups(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON bool)
 	if err != nil {
 		return fmt.Errorf("list groups: %w", err)
 	}
-	out := newTable("GROUP", "STATE", "PROTOCOL TYPE")
+	out := newTable("GROUP", "TYPE", "STATE", "PROTOCOL TYPE")
 	for _, g := range groups.Sorted() {
 		if asJSON {
 			if err := printJSON(w, struct {
 				Group        string `json:"group"`
+				Type         string `json:"type"`
 				State        string `json:"state"`
 				ProtocolType string `json:"protocol_type"`
-			}{g.Group, g.State, g.ProtocolType}); err != nil {
+			}{g.Group, g.GroupType, g.State, g.ProtocolType}); err != nil {
 				return err
 			}
 			continue
 		}
-		out.add(g.Group, g.State, g.ProtocolType)
+		out.add(g.Group, g.GroupType, g.State, g.ProtocolType)
 	}
 	if asJSON {
 		return nil
@@ -42,6 +43,7 @@ func listGroups(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON bool)
 // groupText is a group as `group describe --json` prints it.
 type groupText struct {
 	Group        string       `json:"group"`
+	Type         string       `json:"type"`
 	State        string       `json:"state"`
 	ProtocolType string       `json:"protocol_type"`
 	Protocol     string       `json:"protocol"`
@@ -80,16 +82,11 @@ func describeGroups(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON b
 	}
 	var failed []error
 	for i, name := range names {
-		g := lags[name]
-		switch {
-		case errors.Is(g.DescribeErr, kerr.GroupIDNotFound), g.DescribeErr == nil && g.State == "Dead":
-			failed = append(failed, noGroup(name))
-			continue
-		case g.Error() != nil:
-			failed = append(failed, fmt.Errorf("describe group %s: %w", name, refused(g.Error(), "")))
+		text, err := describeGroup(ctx, adm, name, lags[name])
+		if err != nil {
+			failed = append(failed, err)
 			continue
 		}
-		text := newGroupText(g)
 		if asJSON {
 			err = printJSON(w, text)
 		} else {
@@ -105,8 +102,27 @@ func describeGroups(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON b
 	return errors.Join(failed...)
 }
 
+// describeGroup makes the text about a group of either type: g is what there is to know if it is a classic one.
+func describeGroup(ctx context.Context, adm *kadm.Client, name string, g kadm.DescribedGroupLag) (groupText, error) {
+	classic := g.DescribeErr == nil && g.State != "Dead"
+	switch {
+	case g.DescribeErr != nil && !errors.Is(g.DescribeErr, kerr.GroupIDNotFound), classic && g.Error() != nil:
+		return groupText{}, fmt.Errorf("describe group %s: %w", name, refused(g.Error(), ""))
+	case classic:
+		return newGroupText(g), nil
+	}
+	consumer, ok, err := findConsumerGroup(ctx, adm, name)
+	if err == nil && !ok {
+		err = noGroup(name)
+	}
+	if err != nil {
+		return groupText{}, err
+	}
+	return newConsumerGroupText(ctx, adm, consumer)
+}
+
 func newGroupText(g kadm.DescribedGroupLag) groupText {
-	t := groupText{Group: g.Group, State: g.State, ProtocolType: g.ProtocolType, Protocol: g.Protocol,
+	t := groupText{Group: g.Group, Type: "classic", State: g.State, ProtocolType: g.ProtocolType, Protocol: g.Protocol,
 		Members: []memberText{}, Partitions: []lagText{}}
 	for _, m := range g.Members {
 		member := memberText{Member: m.MemberID, Instance: m.InstanceID, Client: m.ClientID, Host: m.ClientHost,
@@ -138,7 +154,7 @@ func newGroupText(g kadm.DescribedGroupLag) groupText {
 }
 
 func (t groupText) print(w io.Writer) error {
-	fmt.Fprintf(w, "group     %s\nstate     %s\n", t.Group, t.State)
+	fmt.Fprintf(w, "group     %s\ntype      %s\nstate     %s\n", t.Group, t.Type, t.State)
 	if t.Protocol != "" {
 		fmt.Fprintf(w, "protocol  %s, %s\n", t.ProtocolType, t.Protocol)
 	}

@@ -329,7 +329,7 @@ func TestGroupCommands(t *testing.T) {
 		}
 	}
 	s.ok("", "group", "reset", "made", "--topic", "t", "--to-end")
-	if list := s.ok("", "group", "list"); !strings.Contains(list, "g      Empty") || !strings.Contains(list, "made") {
+	if list := s.ok("", "group", "list"); !strings.Contains(list, "g      classic  Empty") || !strings.Contains(list, "made") {
 		t.Errorf("list:\n%s", list)
 	}
 
