@@ -98,7 +98,11 @@ func (c *confluent) consumer(group string, more kafka.ConfigMap) *kafka.Consumer
 type confluentMember struct{ consumer *kafka.Consumer }
 
 func (c *confluent) member(topic, group string) member {
-	consumer := c.consumer(group, kafka.ConfigMap{"group.protocol": c.protocol})
+	config := kafka.ConfigMap{"group.protocol": c.protocol}
+	if c.protocol == "classic" {
+		config["heartbeat.interval.ms"] = 500
+	}
+	consumer := c.consumer(group, config)
 	check(consumer.SubscribeTopics([]string{topic}, nil))
 	return confluentMember{consumer}
 }

@@ -94,7 +94,7 @@ func (c *kafkaGo) member(topic, group string) member {
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: []string{c.server}, GroupID: group, Topic: topic, StartOffset: kafka.FirstOffset,
 		MaxWait: 200 * time.Millisecond, Dialer: &kafka.Dialer{ClientID: id, Timeout: 10 * time.Second},
-		HeartbeatInterval: 200 * time.Millisecond,
+		HeartbeatInterval: 200 * time.Millisecond, JoinGroupBackoff: 200 * time.Millisecond,
 	})
 	return &kafkaGoMember{c, group, id, reader, map[int]kafka.Message{}}
 }

@@ -67,6 +67,7 @@ public class Scenario {
   KafkaConsumer<String, String> consumer(String group) {
     Map<String, Object> config = new HashMap<>(Map.of("bootstrap.servers", server, "auto.offset.reset", "earliest",
         "enable.auto.commit", "false", "group.protocol", protocol));
+    if (protocol.equals("classic")) config.put("heartbeat.interval.ms", "500");
     if (group != null) config.put("group.id", group);
     return new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer());
   }

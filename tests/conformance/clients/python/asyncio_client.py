@@ -35,7 +35,7 @@ class Group:
 
 async def start_consumer(server, *topics, **config):
     consumer = AIOKafkaConsumer(*topics, bootstrap_servers=server, auto_offset_reset="earliest",
-                                enable_auto_commit=False, **config)
+                                enable_auto_commit=False, heartbeat_interval_ms=500, **config)
     await consumer.start()
     return consumer
 

@@ -59,7 +59,7 @@ class Client:
 
     def consumer(self, group=None):
         return KafkaConsumer(bootstrap_servers=self.server, group_id=group, auto_offset_reset="earliest",
-                             enable_auto_commit=False)
+                             enable_auto_commit=False, heartbeat_interval_ms=500)
 
     def member(self, topic, group):
         return Group(self.consumer(group), topic)

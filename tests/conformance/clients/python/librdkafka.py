@@ -71,7 +71,10 @@ class Client:
         return self.server | {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
 
     def member(self, topic, group):
-        return Group(self.consumer_config(group) | {"group.protocol": self.protocol}, topic)
+        config = self.consumer_config(group) | {"group.protocol": self.protocol}
+        if self.protocol == "classic":
+            config["heartbeat.interval.ms"] = 500
+        return Group(config, topic)
 
     def describe_group(self, group):
         g = self.admin.describe_consumer_groups([group])[group].result()
