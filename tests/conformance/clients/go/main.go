@@ -1,4 +1,5 @@
-// Command conformance plays the scenario of ../README.md with one Go client against a running broker.
+// Command conformance plays the scenario of ../README.md with one Go client against a running broker. It can also hold a
+// port in front of a broker that is killed again and again.
 package main
 
 import (
@@ -11,12 +12,15 @@ import (
 
 func main() {
 	defer exitOnPanic()
+	if len(os.Args) == 3 && os.Args[1] == "hold" {
+		hold(os.Args[2])
+	}
 	clients := map[string]func(server string) client{
 		"sarama": newSarama, "kafka-go": newKafkaGo, "confluent-kafka-go": newConfluent,
 		"confluent-kafka-go-consumer": newConfluentConsumer,
 	}
 	if len(os.Args) != 3 || clients[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: conformance sarama|kafka-go|confluent-kafka-go|confluent-kafka-go-consumer ADDRESS")
+		fmt.Fprintln(os.Stderr, "usage: conformance sarama|kafka-go|confluent-kafka-go|confluent-kafka-go-consumer|hold ADDRESS")
 		os.Exit(2)
 	}
 	name := os.Args[1]
