@@ -103,6 +103,20 @@ func (b Batch) BaseTimestamp() int64 { return int64(binary.BigEndian.Uint64(b[po
 // MaxTimestamp is the largest record time in milliseconds since 1970.
 func (b Batch) MaxTimestamp() int64 { return int64(binary.BigEndian.Uint64(b[posMaxTimestamp:])) }
 
+// newestTime is MaxTimestamp as far as a record has it: -1 when compaction left none.
+func (b Batch) newestTime() int64 {
+	if b.Count() == 0 {
+		return -1
+	}
+	return b.MaxTimestamp()
+}
+
+// deleteHorizon is the time, in milliseconds since 1970, from which on compaction drops the batch's records without a
+// value.
+func (b Batch) deleteHorizon() (t int64, ok bool) {
+	return b.BaseTimestamp(), b.Attributes()&attrDeleteHorizon != 0
+}
+
 // ProducerID identifies an idempotent producer; -1 for none.
 func (b Batch) ProducerID() int64 { return int64(binary.BigEndian.Uint64(b[posProducerID:])) }
 
@@ -143,6 +157,17 @@ func (b Batch) setCRC() {
 func (b Batch) setAttributes(a int16) {
 	binary.BigEndian.PutUint16(b[posAttributes:], uint16(a))
 }
+
+// setCount writes the number of records; setCRC must follow.
+func (b Batch) setCount(n int32) { binary.BigEndian.PutUint32(b[posCount:], uint32(n)) }
+
+// setBaseTimestamp writes the time that records count from; setCRC must follow.
+func (b Batch) setBaseTimestamp(ms int64) {
+	binary.BigEndian.PutUint64(b[posBaseTimestamp:], uint64(ms))
+}
+
+// setMaxTimestamp writes the largest time; setCRC must follow.
+func (b Batch) setMaxTimestamp(ms int64) { binary.BigEndian.PutUint64(b[posMaxTimestamp:], uint64(ms)) }
 
 // setLength writes the length field from the length of b.
 func (b Batch) setLength() {

@@ -74,9 +74,9 @@ func (b *Builder) Build() (Batch, error) {
 	h[posMagic] = 2
 	h.setPlace(0, -1)
 	binary.BigEndian.PutUint32(h[posLastOffsetDelta:], uint32(count-1))
-	binary.BigEndian.PutUint64(h[posBaseTimestamp:], uint64(b.baseTime))
-	binary.BigEndian.PutUint64(h[posMaxTimestamp:], uint64(b.maxTime))
-	binary.BigEndian.PutUint32(h[posCount:], uint32(count))
+	h.setBaseTimestamp(b.baseTime)
+	h.setMaxTimestamp(b.maxTime)
+	h.setCount(int32(count))
 	id, epoch, sequence := int64(-1), int16(-1), int32(-1)
 	if b.Idempotent {
 		id, epoch, sequence = b.ProducerID, b.ProducerEpoch, b.BaseSequence

@@ -1,7 +1,6 @@
 package log
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 )
@@ -40,7 +39,7 @@ func CheckBatch(b Batch, records bool, limit int) error {
 // SetLogAppendTime stamps the batch with the broker's time and computes its CRC anew.
 func (b Batch) SetLogAppendTime(t time.Time) {
 	b.setAttributes(b.Attributes() | attrLogAppendTime)
-	binary.BigEndian.PutUint64(b[posMaxTimestamp:], uint64(t.UnixMilli()))
+	b.setMaxTimestamp(t.UnixMilli())
 	b.setCRC()
 }
 

@@ -3,6 +3,8 @@ package log
 import (
 	"errors"
 	"fmt"
+
+	"brokerd/log/vfs"
 )
 
 // pending is what the next flush of a log has to do.
@@ -90,12 +92,20 @@ func (f *flush) sync() error {
 	return nil
 }
 
+// syncNames puts the names in the log's directory on the disk.
+func (f *flush) syncNames() error {
+	if len(f.files) == 0 {
+		return f.log.o.FS.SyncDir(f.log.o.Dir)
+	}
+	return f.log.syncNames(f.files[0])
+}
+
 // syncNames puts the names in the log's directory on the disk. Without a descriptor for the directory it syncs more than
 // that, through a file that is open.
-func (f *flush) syncNames() error {
-	err := f.log.o.FS.SyncDir(f.log.o.Dir)
-	if outOfFiles(err) && len(f.files) > 0 {
-		return f.files[0].SyncFS()
+func (l *Log) syncNames(file vfs.File) error {
+	err := l.o.FS.SyncDir(l.o.Dir)
+	if outOfFiles(err) {
+		return file.SyncFS()
 	}
 	return err
 }

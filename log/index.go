@@ -138,7 +138,7 @@ func (x index) resume(size int64) *indexer {
 // more than interval bytes between it and the last entry does.
 func (x *indexer) add(h Batch, base, pos int64, interval int) {
 	last := int32(h.LastOffset() - base)
-	if t := h.MaxTimestamp(); t > x.maxTime {
+	if t := h.newestTime(); t > x.maxTime {
 		x.maxTime, x.maxLast = t, last
 	}
 	if x.since > int64(interval) {

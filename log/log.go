@@ -21,17 +21,21 @@ type Log struct {
 	// Retain or Close at a time. It is taken before mu, never while holding it.
 	turn chan struct{}
 
-	mu       sync.Mutex
-	state    state
-	config   Config
-	bounds   Bounds
-	segments []*segment // ordered by base; the last one is active
-	visible  mark       // what readers may see: where Durable is in the files
-	pending  pending
-	recovery checkpoint // recovery point and epochs, as of the last checkpoint or about to go into the next
-	err      error      // final
-	moved    chan struct{}
-	watchers map[*watcher]struct{}
+	// compacting is held likewise by Compact as long as it runs, and for good by Close. It is taken before turn.
+	compacting chan struct{}
+
+	mu        sync.Mutex
+	state     state
+	config    Config
+	bounds    Bounds
+	segments  []*segment // ordered by base; the last one is active
+	visible   mark       // what readers may see: where Durable is in the files
+	pending   pending
+	recovery  checkpoint // recovery point and epochs, as of the last checkpoint or about to go into the next
+	dirtyFrom int64      // compaction has dealt with everything below it
+	err       error      // final
+	moved     chan struct{}
+	watchers  map[*watcher]struct{}
 }
 
 // state is a log's life.
@@ -71,10 +75,11 @@ type Appended struct {
 // goroutine. Errors: ErrNewerFormat, and those of the file system. Damaged data is no error: see Recovery.
 func Open(o Options) (*Log, Recovery, error) {
 	l := &Log{
-		o:        o,
-		turn:     make(chan struct{}, 1),
-		config:   o.Config.withLimits(),
-		watchers: make(map[*watcher]struct{}),
+		o:          o,
+		turn:       make(chan struct{}, 1),
+		compacting: make(chan struct{}, 1),
+		config:     o.Config.withLimits(),
+		watchers:   make(map[*watcher]struct{}),
 	}
 	began := time.Now()
 	r, err := l.recover()
@@ -82,6 +87,7 @@ func Open(o Options) (*Log, Recovery, error) {
 		l.forgetFiles()
 		return nil, r, fmt.Errorf("open log %s: %w", path.Base(o.Dir), err)
 	}
+	l.dirtyFrom = readCompacted(o.FS, o.Dir)
 	r.Took = time.Since(began)
 	return l, r, nil
 }
@@ -295,13 +301,16 @@ func (l *Log) Remove() error {
 	return l.o.FS.SyncDir(path.Dir(l.o.Dir))
 }
 
+// beginClose lets nothing be appended any more, and waits for Compact to notice.
 func (l *Log) beginClose() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.state != open {
+		l.mu.Unlock()
 		return ErrClosed
 	}
 	l.state = closing
+	l.mu.Unlock()
+	l.compacting <- struct{}{}
 	return nil
 }
 

@@ -31,13 +31,20 @@ func (b Batch) Each(limit int, f func(r Record) bool) error {
 	if err != nil {
 		return err
 	}
+	return b.parse(records, func(r Record, _ []byte) bool { return f(r) })
+}
+
+// parse calls f for every record of the batch, whose unpacked bytes are given, and shows it the record's own bytes.
+// Otherwise it is Each.
+func (b Batch) parse(records []byte, f func(r Record, raw []byte) bool) error {
 	p := parser{batch: b, rest: records, lastDelta: -1}
 	for i := range b.Count() {
+		from := p.rest
 		r, ok := p.record()
 		if !ok {
 			return fmt.Errorf("%w: record %d of %d: %s", ErrBadBatch, i, b.Count(), p.fault)
 		}
-		if !f(r) {
+		if !f(r, from[:len(from)-len(p.rest)]) {
 			return nil
 		}
 	}

@@ -19,6 +19,7 @@ type Recovery struct {
 	SkippedOffsets int64    // offsets never to be given out again, because their batch was cut off
 	IndexesRebuilt int      // missing, short or wrong indexes that were made anew, or will be when they are first used
 	Orphans        []string // files removed because they belong to no segment (indexes, temporary files)
+	Swaps          int      // interrupted swaps of compacted segments that were ended
 	Damaged        []CorruptError
 	Replayed       int   // batches replayed into the Projection
 	Checkpoint     error // why the checkpoint could not be used, and was made anew; nil when it could
@@ -54,7 +55,7 @@ type recoverer struct {
 func (l *Log) recover() (Recovery, error) {
 	r := &recoverer{log: l}
 	for _, step := range []func() error{
-		r.readCheckpoint, r.inventory, r.locateTail, r.scanTail, r.settle, r.open,
+		r.readCheckpoint, r.finishSwaps, r.inventory, r.locateTail, r.scanTail, r.settle, r.open,
 	} {
 		if err := step(); err != nil {
 			return r.report, err
@@ -91,7 +92,7 @@ func (r *recoverer) inventory() error {
 		switch {
 		case e.Name == failedName:
 			r.failed = true
-		case path.Ext(e.Name) == tempSuffix:
+		case path.Ext(e.Name) == tempSuffix || path.Ext(e.Name) == cleanedSuffix:
 			r.report.Orphans = append(r.report.Orphans, e.Name)
 		case !ok || e.Dir: // not ours
 		case suffix == segmentSuffix:

@@ -189,7 +189,7 @@ func (x index) probe(in *inspector, base int64, interval int) error {
 		if reason != "" {
 			return fmt.Errorf("%w: no batch at %d", errBadIndex, at)
 		}
-		if since > int64(interval) || h.MaxTimestamp() > latest && h.MaxTimestamp() >= 0 {
+		if since > int64(interval) || h.newestTime() > max(latest, -1) {
 			return fmt.Errorf("%w: entries missing from %d on", errBadIndex, at)
 		}
 		since += h.Size()
@@ -203,7 +203,7 @@ func (x index) probeEntry(in *inspector, e offsetEntry, base, latest int64) erro
 	if err != nil {
 		return err
 	}
-	if reason != "" || h.LastOffset() != base+int64(e.last) || h.MaxTimestamp() > latest {
+	if reason != "" || h.LastOffset() != base+int64(e.last) || h.newestTime() > latest {
 		return fmt.Errorf("%w: entry for %d does not match the batch", errBadIndex, e.pos)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -21,7 +22,10 @@ const (
 	timeIndexSuffix = ".timeindex"
 	snapshotSuffix  = ".snapshot"
 	tempSuffix      = ".tmp"
+	cleanedSuffix   = ".cleaned"
+	swapSuffix      = ".swap"
 	checkpointName  = "checkpoint"
+	compactedName   = "compacted"
 	failedName      = "failed"
 )
 
@@ -92,6 +96,17 @@ func (s *segment) appended(b Batch, interval int, now time.Time) {
 	s.indexer.add(b, s.base, s.size, interval)
 	s.checked = s.checked.add(span{s.size, s.size + int64(len(b)), b.LastOffset() + 1})
 	s.size += int64(len(b))
+}
+
+// addDamage adds a damaged range; false when it was known.
+func (s *segment) addDamage(d CorruptError) bool {
+	i, known := slices.BinarySearchFunc(s.damage, d.Position, func(k CorruptError, pos int64) int {
+		return cmp.Compare(k.Position, pos)
+	})
+	if !known {
+		s.damage = slices.Insert(s.damage, i, d)
+	}
+	return !known
 }
 
 // damageAt returns the damage that covers the byte at pos.

@@ -124,13 +124,10 @@ func (l *Log) adopt(v *view, found survey) (fresh []CorruptError) {
 	defer l.mu.Unlock()
 	s := v.segment
 	for _, d := range found.damage {
-		known := func(k CorruptError) bool { return k.Position == d.Position }
-		if !slices.ContainsFunc(s.damage, known) {
+		if s.addDamage(d) {
 			fresh = append(fresh, d)
 		}
 	}
-	s.damage = append(s.damage, fresh...)
-	slices.SortFunc(s.damage, func(a, b CorruptError) int { return cmp.Compare(a.Position, b.Position) })
 	s.checked = found.checked.behind(s.checked, v.limit)
 	if s.indexer != nil {
 		s.indexer = found.indexer.behind(s.indexer, s, v.limit, v.end-s.base)

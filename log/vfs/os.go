@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,6 +65,9 @@ func (OS) List(dir string) ([]Entry, error) {
 	}
 	return entries, nil
 }
+
+// SetModTime implements FS.
+func (OS) SetModTime(name string, t time.Time) error { return os.Chtimes(name, time.Time{}, t) }
 
 // SyncDir implements FS.
 func (OS) SyncDir(dir string) error {

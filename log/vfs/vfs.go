@@ -42,6 +42,8 @@ type FS interface {
 	MkdirAll(name string) error
 	// List returns the entries of a directory, sorted by name.
 	List(dir string) ([]Entry, error)
+	// SetModTime sets Entry.ModTime of a file. A crash may undo it.
+	SetModTime(name string, t time.Time) error
 	// SyncDir makes creations, renames and removals in dir durable.
 	SyncDir(dir string) error
 	// SyncFS makes everything written to the file system that holds dir durable (Linux syncfs). One call is cheaper

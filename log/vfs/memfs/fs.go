@@ -237,6 +237,18 @@ func (m *FS) List(dir string) ([]vfs.Entry, error) {
 	return entries, err
 }
 
+// SetModTime implements vfs.FS. A crash does not undo it.
+func (m *FS) SetModTime(name string, t time.Time) error {
+	return m.do(Stat, name, func() error {
+		n, err := m.lookupFile(name, false)
+		if err != nil {
+			return err
+		}
+		n.modTime = t
+		return nil
+	})
+}
+
 // SyncDir implements vfs.FS.
 func (m *FS) SyncDir(dir string) error {
 	return m.do(SyncDir, dir, func() error {

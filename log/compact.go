@@ -1,0 +1,286 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Compaction says how Compact goes about it.
+type Compaction struct {
+	MinLag       time.Duration // leave segments alone that got a batch less than this long ago
+	TombstoneAge time.Duration // keep a record without a value for this long after everything older is gone; < 0 = for ever
+	KeyMemory    int64         // bytes for the keys of one pass; a log with more keys takes more passes
+	UnpackLimit  int           // bytes of a batch's unpacked records; larger batches stay as they are; 0 takes 64 MiB
+	// Keep, if set, says of a batch that loses its last record whether its header must stay because a Projection needs
+	// it.
+	Keep func(header Batch) bool
+}
+
+// Compacted says what Compact did.
+type Compacted struct {
+	Passes  int
+	Records int64 // removed
+	Bytes   int64 // reclaimed; negative when tombstones were dated and nothing was removed
+}
+
+// errChanged says that retention deleted a segment, or damage was found: what was planned is void.
+var errChanged = errors.New("segments changed")
+
+// Compact keeps the newest record of each key (FORMAT.md, "Compaction") in the segments that Dirt counts, and returns
+// when it is through, or with ctx's error at the next batch. Reads, appends and retention go on meanwhile. It does not
+// run twice at the same time; Close and Remove end it and wait for that.
+//
+// Errors: ErrNoSpace, ErrTooManyFiles, ErrFailed, ErrClosed, ctx's, and those of the file system. What was done before is
+// kept, and the rest may be tried again.
+func (l *Log) Compact(ctx context.Context, now time.Time, o Compaction) (done Compacted, err error) {
+	select {
+	case l.compacting <- struct{}{}:
+		defer func() { <-l.compacting }()
+	case <-ctx.Done():
+		return done, ctx.Err()
+	}
+	c, err := newCompactor(ctx, l, now, o)
+	if err != nil {
+		return done, fmt.Errorf("compact: %w", err)
+	}
+	defer c.close()
+	for err == nil {
+		var more bool
+		if more, err = c.pass(); !more {
+			break
+		}
+		if errors.Is(err, errChanged) {
+			err = nil
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("compact: %w", err)
+	}
+	return c.done, err
+}
+
+// compactor is one run of Compact.
+type compactor struct {
+	ctx    context.Context
+	log    *Log
+	now    time.Time
+	o      Compaction
+	end    int64 // it goes up to here, however far the log grows meanwhile
+	filter filter
+
+	segmentBytes int64 // of new segments
+	interval     int   // of their indexes
+
+	buf   *[]byte // borrowed, for walking
+	batch []byte  // the batch that is looked at
+	found []foundKey
+	done  Compacted
+}
+
+// foundKey is a record of the batch that is looked at.
+type foundKey struct {
+	key    keyHash
+	offset int64
+}
+
+func newCompactor(ctx context.Context, l *Log, now time.Time, o Compaction) (*compactor, error) {
+	if o.UnpackLimit <= 0 {
+		o.UnpackLimit = unpackLimit
+	}
+	if o.Keep == nil {
+		o.Keep = func(Batch) bool { return false }
+	}
+	c := &compactor{
+		ctx: ctx, log: l, now: now, o: o,
+		filter: filter{now: now, tombstoneAge: o.TombstoneAge, unpackLimit: o.UnpackLimit},
+	}
+	var err error
+	if c.end, err = l.freeze(now, o.MinLag); err != nil {
+		return nil, err
+	}
+	c.segmentBytes, c.interval = l.sizes()
+	c.buf = l.o.Files.buffer()
+	return c, nil
+}
+
+// sizes are the settings that new segments are made by.
+func (l *Log) sizes() (segmentBytes int64, interval int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.config.SegmentBytes, l.config.IndexInterval
+}
+
+func (c *compactor) close() { c.log.o.Files.buffers.Put(c.buf) }
+
+// freeze makes sure, durably, that recovery never scans the segments that Compact may change, and returns the offset at
+// which they end.
+func (l *Log) freeze(now time.Time, minLag time.Duration) (end int64, err error) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.mu.Lock()
+	err = l.usableLocked()
+	if pieces := l.piecesLocked(now, minLag); len(pieces) > 0 {
+		end = pieces[len(pieces)-1].end
+	}
+	idle := end <= l.dirtyFromLocked()
+	l.mu.Unlock()
+	if err != nil || idle {
+		return end, err
+	}
+	return end, l.writeCheckpoint(l.advanceRecoveryLocked)
+}
+
+// pass compacts the log for as many keys as fit into memory. It is false when there is nothing left to do.
+func (c *compactor) pass() (bool, error) {
+	pieces, from := c.plan()
+	if len(pieces) == 0 || from >= c.end {
+		return false, nil
+	}
+	keys := newKeyMap(c.o.KeyMemory)
+	c.filter.keys = keys // lets go of the keys of the pass before
+	if err := c.collect(keys, pieces, from); err != nil {
+		return true, err
+	}
+	c.done.Passes++
+	for len(pieces) > 0 && pieces[0].base < keys.end {
+		n, err := c.replace(pieces)
+		if err != nil {
+			return true, err
+		}
+		pieces = pieces[n:]
+	}
+	return true, c.log.setDirtyFrom(keys.end)
+}
+
+// plan returns the segments below c.end, and the first offset that is not compacted.
+func (c *compactor) plan() (pieces []piece, from int64) {
+	l := c.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pieces = l.piecesLocked(c.now, 0)
+	past := slices.IndexFunc(pieces, func(p piece) bool { return p.end > c.end })
+	if past >= 0 {
+		pieces = pieces[:past]
+	}
+	return pieces, l.dirtyFromLocked()
+}
+
+// collect puts the keys from offset from on into the map, until the segments end or it is full.
+func (c *compactor) collect(keys *keyMap, pieces []piece, from int64) error {
+	for _, p := range pieces {
+		keys.end = p.end
+		if p.end <= from {
+			continue
+		}
+		full := false
+		err := c.walk(p, func(file *openFile, st stretch, _ *stretch) error {
+			if full || st.header == nil || st.next <= from || st.header.Control() {
+				return nil
+			}
+			b, err := c.load(file, st)
+			if err != nil {
+				return err
+			}
+			full, err = c.collectBatch(keys, b, from)
+			return err
+		})
+		if err != nil || full {
+			return err
+		}
+	}
+	return nil
+}
+
+// collectBatch is false when all of b's keys fitted in. The keys of a batch that no reader can unpack do not count.
+func (c *compactor) collectBatch(keys *keyMap, b Batch, from int64) (full bool, err error) {
+	records, err := c.filter.unpack(b)
+	if err != nil {
+		return false, unreadable(err)
+	}
+	c.found = c.found[:0]
+	err = b.parse(records, func(r Record, _ []byte) bool {
+		if r.Key != nil && r.Offset >= from {
+			c.found = append(c.found, foundKey{hashKey(r.Key), r.Offset})
+		}
+		return true
+	})
+	if err != nil {
+		return false, unreadable(err)
+	}
+	for _, r := range c.found {
+		if !keys.put(r.key, r.offset) {
+			keys.end = r.offset
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// walk calls f for every stretch of a segment, with the one that follows it (nil at the end), as long as the segment is
+// there and Compact is to go on.
+func (c *compactor) walk(p piece, f func(file *openFile, st stretch, next *stretch) error) error {
+	file, err := c.open(p)
+	if err != nil {
+		return err
+	}
+	defer c.log.o.Files.release(file)
+	w := walkFile(file, *c.buf, p.size, p.base, p.end)
+	st, err := w.step()
+	for err == nil {
+		var next *stretch
+		following, followingErr := w.step()
+		if followingErr == nil {
+			next = &following
+		}
+		if err := c.interrupted(); err != nil {
+			return err
+		}
+		if err := f(file, st, next); err != nil {
+			return err
+		}
+		st, err = following, followingErr
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// open returns the file of a segment: errChanged when retention has deleted it.
+func (c *compactor) open(p piece) (*openFile, error) {
+	l := c.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.segments, p.segment) {
+		return nil, errChanged
+	}
+	return l.o.Files.acquire(l.o.FS, p.segment)
+}
+
+// interrupted says why Compact must end.
+func (c *compactor) interrupted() error {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	if err := c.log.usableLocked(); err != nil {
+		return err
+	}
+	return c.ctx.Err()
+}
+
+// load reads a whole batch. What is made of it gets a checksum of its own, so its bytes are checked again here.
+func (c *compactor) load(file *openFile, st stretch) (Batch, error) {
+	size := int(st.end - st.pos)
+	c.batch = slices.Grow(c.batch[:0], size)[:size]
+	if n, err := file.ReadAt(c.batch, st.pos); n < size {
+		return nil, fmt.Errorf("read batch: %w", err)
+	}
+	b := Batch(c.batch)
+	if err := b.CheckCRC(); err != nil {
+		return nil, fmt.Errorf("read batch at %d of %s twice: %w", st.pos, file.segment.name(), err)
+	}
+	return b, nil
+}

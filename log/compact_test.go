@@ -1,0 +1,627 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brokerd/log/vfs"
+	"brokerd/log/vfs/memfs"
+)
+
+// keyedBatch makes a batch of records "key=value"; without "=" a tombstone. Record i has the time ms+i.
+func keyedBatch(t testing.TB, bld Builder, ms int64, records ...string) Batch {
+	t.Helper()
+	for i, r := range records {
+		key, value, ok := strings.Cut(r, "=")
+		rec := Record{Timestamp: ms + int64(i), Headers: []Header{{"h", []byte(key)}}}
+		if key != "" {
+			rec.Key = []byte(key)
+		}
+		if ok {
+			rec.Value = []byte(value)
+		}
+		bld.Add(rec)
+	}
+	b, err := bld.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) put(ms int64, records ...string) {
+	b.t.Helper()
+	if _, err := b.Append(keyedBatch(b.t, Builder{}, ms, records...)); err != nil {
+		b.t.Fatal("append:", err)
+	}
+}
+
+// seal rolls and commits, so that everything so far may be compacted.
+func (b *bench) seal() {
+	b.t.Helper()
+	if err := b.Roll(); err != nil {
+		b.t.Fatal("roll:", err)
+	}
+	b.commit()
+}
+
+func (b *bench) compact(now time.Time, o Compaction) Compacted {
+	b.t.Helper()
+	if o.KeyMemory == 0 {
+		o.KeyMemory = 1 << 20
+	}
+	done, err := b.Compact(context.Background(), now, o)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return done
+}
+
+// batchesFrom reads all batches that can be read from offset on.
+func batchesFrom(t testing.TB, l *Log, offset, max int64) (all []Batch) {
+	t.Helper()
+	for offset < l.Bounds().Durable {
+		r, err := l.Read(offset, max)
+		var corrupt *CorruptError
+		if errors.As(err, &corrupt) {
+			offset = corrupt.Last + 1
+			continue
+		}
+		if err != nil {
+			t.Fatalf("read %d: %v", offset, err)
+		}
+		raw, err := r.ReadAll(nil)
+		r.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Length == 0 {
+			break
+		}
+		if r.Next <= offset {
+			t.Fatalf("read %d: no progress, next %d", offset, r.Next)
+		}
+		for offset = r.Next; len(raw) > 0; {
+			var b Batch
+			if b, raw, err = ParseBatch(raw); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.CheckCRC(); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// contents lists what can be read: "base-last:" for each batch, then "offset:key=value@time" for each of its records.
+func contents(t testing.TB, l *Log) string {
+	t.Helper()
+	var all []string
+	for _, b := range batchesFrom(t, l, l.Bounds().Start, 500) {
+		all = append(all, describe(t, b))
+	}
+	return strings.Join(all, " ")
+}
+
+func describe(t testing.TB, b Batch) string {
+	t.Helper()
+	s := fmt.Sprintf("%d-%d[", b.BaseOffset(), b.LastOffset())
+	err := b.Each(1<<20, func(r Record) bool {
+		value := ""
+		if r.Value != nil {
+			value = "=" + string(r.Value)
+		}
+		s += fmt.Sprintf(" %d:%s%s@%d", r.Offset, r.Key, value, r.Timestamp)
+		if len(r.Headers) != 1 || string(r.Headers[0].Value) != string(r.Key) {
+			t.Errorf("headers of %d: %q", r.Offset, r.Headers)
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s + " ]"
+}
+
+func (b *bench) want(contentsWanted string) {
+	b.t.Helper()
+	if got := contents(b.t, b.Log); got != contentsWanted {
+		b.t.Errorf("contents\n got %s\nwant %s", got, contentsWanted)
+	}
+}
+
+// checkFiles makes sure that the directory holds what the log has in memory, and nothing else.
+func (b *bench) checkFiles() {
+	b.t.Helper()
+	checkSegments(b.t, b.Log)
+}
+
+func checkSegments(t testing.TB, l *Log) {
+	t.Helper()
+	entries, err := l.o.FS.List(l.o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if s := path.Ext(e.Name); s == cleanedSuffix || s == swapSuffix || s == tempSuffix {
+			t.Errorf("left behind: %s", e.Name)
+		}
+		if _, ok := segmentBase(e.Name); ok {
+			names = append(names, e.Name)
+		}
+	}
+	var want []string
+	for i, s := range l.segments {
+		want = append(want, s.name())
+		if s.finished {
+			checkSegment(t, l, piece{s, l.segments[i+1].base})
+		}
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("segment files %v, want %v", names, want)
+	}
+}
+
+// checkSegment compares a finished segment and its index with what a look at every batch finds.
+func checkSegment(t testing.TB, l *Log, p piece) {
+	t.Helper()
+	file, err := l.o.FS.OpenRead(p.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if size, err := file.Size(); err != nil || size != p.size {
+		t.Fatalf("%s has %d bytes, want %d; %v", p.name(), size, p.size, err)
+	}
+	found, err := walkAll(file, make([]byte, readBuffer), p.segment, p.size, p.end, l.config.IndexInterval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.indexer.addTime()
+	x, err := readIndex(l.o.FS, p.segment, file, make([]byte, headerWindow), p.size, p.end, l.config.IndexInterval)
+	if err != nil {
+		t.Fatalf("index of %s: %v", p.name(), err)
+	}
+	if !slices.Equal(x.offsets, found.indexer.offsets) || !slices.Equal(x.times, found.indexer.times) {
+		t.Errorf("index of %s: %v, want %v", p.name(), x, found.indexer.index)
+	}
+	withBytes := slices.DeleteFunc(slices.Clone(p.damage), func(d CorruptError) bool { return d.Length == 0 })
+	if !slices.Equal(withBytes, found.damage) {
+		t.Errorf("damage of %s: %v, want %v", p.name(), withBytes, found.damage)
+	}
+	for _, s := range p.checked {
+		if !slices.ContainsFunc(found.checked, func(f span) bool { return f.from <= s.from && s.to <= f.to }) {
+			t.Errorf("%s: %v was checked, but only %v is good", p.name(), s, found.checked)
+		}
+	}
+}
+
+func TestCompactKeepsTheNewestOfEachKey(t *testing.T) {
+	for codec := NoCodec; codec <= Zstd; codec++ {
+		fs := memfs.New()
+		b := openBench(t, fs)
+		add := func(ms int64, records ...string) {
+			t.Helper()
+			if _, err := b.Append(keyedBatch(t, Builder{Codec: codec}, ms, records...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(10, "a=1", "b=1", "c=1")
+		add(20, "a=2", "d=1")
+		add(30, "b=2")
+		b.seal()
+		add(40, "c=2", "c=3")
+		add(50, "d=2", "x=1", "d=3")
+		b.seal()
+		add(60, "x=2") // in the active segment: it replaces nothing
+		b.commit()
+		if done := b.compact(time.Now(), Compaction{}); done.Records != 6 || done.Passes != 1 {
+			t.Errorf("%v: %+v", codec, done)
+		}
+		want := "3-4[ 3:a=2@20 ] 5-5[ 5:b=2@30 ] 6-7[ 7:c=3@41 ] 8-10[ 9:x=1@51 10:d=3@52 ] 11-11[ 11:x=2@60 ]"
+		b.want(want)
+		b.checkFiles()
+		if len(b.segments) != 2 {
+			t.Errorf("%d segments, want one and the active one", len(b.segments))
+		}
+		if done := b.compact(time.Now(), Compaction{}); done != (Compacted{}) {
+			t.Errorf("nothing to do, but %+v", done)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if open := fs.OpenFiles(); len(open) > 0 {
+			t.Error("open after close:", open)
+		}
+		b.reopen(fs)
+		b.want(want)
+		if d := b.Dirt(time.Now(), 0); d.Dirty != 0 || d.Clean == 0 {
+			t.Errorf("after a restart: %+v", d)
+		}
+		if n := b.o.Files.IndexesRebuilt(); n != 0 || b.IndexesRebuilt != 0 {
+			t.Errorf("%d and %d indexes rebuilt", n, b.IndexesRebuilt)
+		}
+	}
+}
+
+// Every offset leads on, whether its record is there, its batch, or neither.
+func TestReadInGaps(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(1, "a=1", "b=1") // 0, 1
+	b.put(1, "c=1", "a=2") // 2, 3
+	b.put(1, "d=1", "b=2") // 4, 5
+	b.seal()
+	b.put(1, "a=3", "c=2") // 6, 7
+	b.put(1, "b=3", "d=2") // 8, 9
+	b.put(1, "e=1", "a=4") // 10, 11
+	b.seal()
+	b.put(1, "d=3", "c=3")
+	b.commit()
+	b.compact(time.Now(), Compaction{})
+	b.want("6-7[ 7:c=2@2 ] 8-9[ 8:b=3@1 9:d=2@2 ] 10-11[ 10:e=1@1 11:a=4@2 ] 12-13[ 12:d=3@1 13:c=3@2 ]")
+	want := map[int64]int64{0: 6, 1: 6, 2: 6, 5: 6, 6: 6, 7: 6, 8: 8, 9: 8, 10: 10, 11: 10, 12: 12}
+	for offset, base := range want {
+		r, err := b.Read(offset, 1)
+		if err != nil || r.Base != base || r.Next <= offset {
+			t.Errorf("read %d: batch %d, next %d, %v; want batch %d", offset, r.Base, r.Next, err, base)
+		}
+		r.Close()
+	}
+}
+
+func TestTombstones(t *testing.T) {
+	const age = time.Hour
+	start := time.UnixMilli(1_700_000_000_000)
+	tests := []struct {
+		name        string
+		age         time.Duration
+		codec       Codec
+		stamp       bool
+		after       time.Duration // from the first round to the second
+		first, want string
+	}{
+		{"kept before its horizon", age, NoCodec, false, age - time.Millisecond,
+			"0-2[ 2:a@1002 ] 3-3[ 3:b=2@2000 ]", "0-2[ 2:a@1002 ] 3-3[ 3:b=2@2000 ]"},
+		{"dropped at its horizon", age, NoCodec, false, age,
+			"0-2[ 2:a@1002 ] 3-3[ 3:b=2@2000 ]", "3-3[ 3:b=2@2000 ]"},
+		{"packed", age, Zstd, false, age,
+			"0-2[ 2:a@1002 ] 3-3[ 3:b=2@2000 ]", "3-3[ 3:b=2@2000 ]"},
+		{"at once", 0, NoCodec, false, 0,
+			"0-2[ 2:a@1002 ] 3-3[ 3:b=2@2000 ]", "3-3[ 3:b=2@2000 ]"},
+		{"never", -1, NoCodec, false, 1000 * age,
+			"0-2[ 2:a@1002 ] 3-3[ 3:b=2@2000 ]", "0-2[ 2:a@1002 ] 3-3[ 3:b=2@2000 ]"},
+		{"the broker's time", age, Gzip, true, age - 1,
+			"0-2[ 2:a@5000 ] 3-3[ 3:b=2@2000 ]", "0-2[ 2:a@5000 ] 3-3[ 3:b=2@2000 ]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := openBench(t, memfs.New())
+			batch := keyedBatch(t, Builder{Codec: tt.codec}, 1000, "a=1", "b=1", "a")
+			if tt.stamp {
+				batch.SetLogAppendTime(time.UnixMilli(5000))
+			}
+			if _, err := b.Append(batch); err != nil {
+				t.Fatal(err)
+			}
+			b.put(2000, "b=2")
+			b.seal()
+			o := Compaction{TombstoneAge: tt.age}
+			b.compact(start, o)
+			b.want(tt.first)
+			left := batchesFrom(t, b.Log, 0, 1)[0]
+			horizon, marked := left.deleteHorizon()
+			if marked != (tt.age >= 0) || marked && horizon != start.Add(tt.age).UnixMilli() {
+				t.Errorf("horizon %d %v", horizon, marked)
+			}
+			if left.Codec() != tt.codec {
+				t.Errorf("codec %v, want %v", left.Codec(), tt.codec)
+			}
+			// A second round needs something new to be worth while.
+			b.put(3000, "z=1")
+			b.seal()
+			b.compact(start.Add(tt.after), o)
+			b.want(tt.want + " 4-4[ 4:z=1@3000 ]")
+			if tt.want == tt.first && tt.age > 0 {
+				again, _ := batchesFrom(t, b.Log, 0, 1)[0].deleteHorizon()
+				if again != horizon {
+					t.Errorf("the horizon moved from %d to %d", horizon, again)
+				}
+			}
+			b.checkFiles()
+		})
+	}
+}
+
+// With little memory a pass ends within a batch. Its tombstones wait for the pass that has removed what is older.
+func TestHorizonIsSetByTheRightPass(t *testing.T) {
+	b := openBench(t, memfs.New())
+	var first, second []string
+	for i := range minKeys - 1 {
+		first = append(first, fmt.Sprintf("k%d=1", i))
+		second = append(second, fmt.Sprintf("n%d=1", i))
+	}
+	b.put(1, append(append(first, "a=1", "n0=0"), "n1")...)
+	b.put(1, append(second, "a")...)
+	b.seal()
+	if done := b.compact(time.UnixMilli(0), Compaction{KeyMemory: 1, TombstoneAge: time.Hour}); done.Passes != 2 {
+		t.Fatalf("%+v", done)
+	}
+	all := batchesFrom(t, b.Log, 0, 1)
+	if _, marked := all[0].deleteHorizon(); marked {
+		t.Error("a superseded tombstone left a horizon")
+	}
+	if _, marked := all[1].deleteHorizon(); !marked || len(all) != 2 {
+		t.Errorf("%d batches, horizon %v", len(all), marked)
+	}
+	if s := describe(t, all[0]); strings.Contains(s, ":a=1") || strings.Contains(s, ":n") {
+		t.Error("left:", s)
+	}
+}
+
+func TestCompactWithLittleMemory(t *testing.T) {
+	b := openBench(t, memfs.New())
+	want := map[string]int64{}
+	for i := range 600 {
+		key := fmt.Sprintf("k%d", i*7%100)
+		want[key] = int64(i)
+		b.put(int64(i), fmt.Sprintf("%s=%d", key, i))
+	}
+	b.seal()
+	segments := len(b.segments)
+	done := b.compact(time.Now(), Compaction{KeyMemory: 1}) // minKeys at a time
+	if done.Passes < 100/minKeys || done.Records != 500 || len(b.segments) >= segments {
+		t.Errorf("%+v, segments from %d to %d", done, segments, len(b.segments))
+	}
+	got := map[string]int64{}
+	for _, batch := range batchesFrom(t, b.Log, 0, 1000) {
+		_ = batch.Each(1<<20, func(r Record) bool {
+			if _, twice := got[string(r.Key)]; twice {
+				t.Errorf("%s is there twice", r.Key)
+			}
+			got[string(r.Key)] = r.Offset
+			return true
+		})
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("left %v, want %v", got, want)
+	}
+	b.checkFiles()
+}
+
+// Batches stay for what they say about offsets and sequences, even when nothing else is left of them.
+func TestEmptyBatches(t *testing.T) {
+	b := openBench(t, memfs.New())
+	producer := Builder{Idempotent: true, ProducerID: 7, ProducerEpoch: 2, BaseSequence: 40, Codec: Gzip}
+	if _, err := b.Append(keyedBatch(t, producer, 100, "a=1", "b=1", "c=1")); err != nil {
+		t.Fatal(err)
+	}
+	b.put(200, "a=2", "b=2", "c=2")
+	b.put(300, "b=3", "c=3")
+	b.put(50, "a=3", "c=4")
+	b.put(60, "c=5")
+	b.seal()
+	keep := func(h Batch) bool { return h.BaseOffset() == 0 }
+	b.compact(time.Now(), Compaction{Keep: keep})
+	b.want("0-2[ ] 6-7[ 6:b=3@300 ] 8-9[ 8:a=3@50 ] 10-10[ 10:c=5@60 ]")
+	empty := batchesFrom(t, b.Log, 0, 1)[0]
+	if empty.Size() != HeaderSize || empty.ProducerID() != 7 || empty.ProducerEpoch() != 2 || empty.BaseSequence() != 40 ||
+		empty.LastSequence() != 42 || empty.MaxTimestamp() != 102 || empty.Codec() != NoCodec || empty.BaseTimestamp() != -1 {
+		t.Errorf("empty batch: % x", []byte(empty))
+	}
+	if at, found, err := b.OffsetForTime(101); err != nil || !found || at.Offset != 6 {
+		t.Errorf("the first record from 101 on: %+v %v %v", at, found, err)
+	}
+	if at, found, err := b.MaxTimestamp(); err != nil || !found || at.Offset != 6 || at.Timestamp != 300 {
+		t.Errorf("the newest record: %+v %v %v", at, found, err)
+	}
+	b.checkFiles()
+
+	// The last batch of the range stays so that readers get there; the next round drops it.
+	b.put(70, "c=6")
+	b.put(80, "b=4", "a=4")
+	b.put(90, "q=1")
+	b.put(90, "q=2")
+	b.seal()
+	b.put(99, "q")
+	b.seal()
+	b.put(99, "q=3")
+	b.compact(time.Now(), Compaction{})
+	b.want("11-11[ 11:c=6@70 ] 12-13[ 12:b=4@80 13:a=4@81 ] 16-16[ 16:q@99 ]")
+	b.seal()
+	b.compact(time.Now(), Compaction{TombstoneAge: -1})
+	b.want("11-11[ 11:c=6@70 ] 12-13[ 12:b=4@80 13:a=4@81 ] 17-17[ 17:q=3@99 ]")
+}
+
+func TestLastBatchOfTheRangeStays(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(1, "a=1")
+	b.put(1, "a")
+	b.seal()
+	b.compact(time.UnixMilli(0), Compaction{})
+	b.put(1, "b")
+	b.seal()
+	b.compact(time.UnixMilli(1), Compaction{})
+	b.want("2-2[ 2:b@1 ]")
+	b.put(1, "")
+	b.seal()
+	b.compact(time.UnixMilli(2), Compaction{})
+	b.want("3-3[ ]")
+}
+
+func TestLagAndActiveSegment(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(1, "a=1", "a=2")
+	b.seal()
+	b.put(1, "a=3")
+	b.commit()
+	late := time.Now().Add(time.Minute)
+	if d := b.Dirt(late, time.Hour); d.Dirty != 0 || d.Ratio() != 0 || !d.Since.IsZero() {
+		t.Errorf("too young, but %+v", d)
+	}
+	if done := b.compact(late, Compaction{MinLag: time.Hour}); done != (Compacted{}) {
+		t.Errorf("too young, but %+v", done)
+	}
+	d := b.Dirt(late, time.Second)
+	if d.Dirty != b.segments[0].size || d.Ratio() != 1 || d.Since.After(late) || d.Since.IsZero() {
+		t.Errorf("%+v", d)
+	}
+	b.compact(late, Compaction{MinLag: time.Second})
+	b.want("0-1[ 1:a=2@2 ] 2-2[ 2:a=3@1 ]")
+	if d := b.Dirt(late, 0); d.Dirty != 0 || d.Clean != b.segments[0].size {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A reader that has an old segment open reads it to its end.
+func TestRangeOutlivesTheSwap(t *testing.T) {
+	for _, fs := range []vfs.FS{memfs.New(), vfs.OS{}} {
+		b := openBench(t, fs, func(o *Options) { o.Dir = path.Join(t.TempDir(), "t/p") })
+		b.put(1, "a=1", "a=2")
+		b.put(1, "b=1")
+		b.seal()
+		r, err := b.Read(0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := r.ReadAll(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.put(1, "a=3", "b=2")
+		b.seal()
+		b.compact(time.Now(), Compaction{})
+		after, err := r.ReadAll(nil)
+		if err != nil || string(after) != string(before) || len(after) == 0 {
+			t.Errorf("%T: %d bytes, %v; before %d", fs, len(after), err, len(before))
+		}
+		r.Close()
+		b.want("3-4[ 3:a=3@1 4:b=2@2 ]")
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The age of records is not lost: retention still finds them old after a restart.
+func TestCompactKeepsArrivalTimes(t *testing.T) {
+	for _, fs := range []vfs.FS{memfs.New(), vfs.OS{}} {
+		b := openBench(t, fs, func(o *Options) {
+			o.Dir, o.Config.RetentionAge = path.Join(t.TempDir(), "t/p"), time.Hour
+		})
+		b.put(1, "a=1", "a=2")
+		b.seal()
+		arrived := time.Now().Add(-30 * time.Minute).Truncate(time.Second)
+		b.segments[0].last = arrived
+		b.compact(time.Now(), Compaction{})
+		b.put(1, "a=3")
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.reopen(fs)
+		if got := b.segments[0].last; !got.Equal(arrived) {
+			t.Errorf("%T: arrived %v, want %v", fs, got, arrived)
+		}
+		r, err := b.Retain(time.Now().Add(31 * time.Minute))
+		if err != nil || r.Segments != 1 || r.Start != 2 {
+			t.Errorf("%T: %+v, %v", fs, r, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCompactEndsWithContextAndClose(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(1, "a=1", "a=2")
+	b.seal()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := b.Compact(ctx, time.Now(), Compaction{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	fs := b.fs.(*memfs.FS)
+	fs.Fail(func(op memfs.Op) error {
+		if op.Kind == memfs.Create && strings.HasSuffix(op.Name, cleanedSuffix) {
+			close(entered)
+			<-goOn
+		}
+		return nil
+	})
+	done := make(chan error)
+	go func() {
+		_, err := b.Compact(context.Background(), time.Now(), Compaction{})
+		done <- err
+	}()
+	<-entered
+	fs.Fail(nil)
+	go func() { done <- b.Close() }()
+	for b.usable() == nil { // until Close has begun
+	}
+	close(goOn)
+	first, second := <-done, <-done
+	if !errors.Is(errors.Join(first, second), ErrClosed) || first != nil && second != nil {
+		t.Errorf("%v, %v", first, second)
+	}
+	if open := fs.OpenFiles(); len(open) > 0 {
+		t.Error("open after close:", open)
+	}
+	if _, err := b.Compact(context.Background(), time.Now(), Compaction{}); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func (l *Log) usable() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.usableLocked()
+}
+
+func TestReadCompacted(t *testing.T) {
+	fs := memfs.New()
+	write := func(b []byte) {
+		if err := writeAtomic(fs, compactedName, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := encodeCompacted(12345)
+	write(good)
+	if got := readCompacted(fs, ""); got != 12345 {
+		t.Error(got)
+	}
+	for i := range good {
+		bad := slices.Clone(good)
+		bad[i] ^= 4
+		write(bad)
+		if got := readCompacted(fs, ""); got != 0 {
+			t.Errorf("byte %d flipped: %d", i, got)
+		}
+	}
+	for n := range good {
+		write(good[:n])
+		if got := readCompacted(fs, ""); got != 0 {
+			t.Errorf("%d bytes: %d", n, got)
+		}
+	}
+}
+
+func TestSwapName(t *testing.T) {
+	if base, end, ok := parseSwapName(swapName(5, 1<<40)); base != 5 || end != 1<<40 || !ok {
+		t.Error(base, end, ok)
+	}
+	for _, bad := range []string{"", swapName(5, 5), swapName(6, 5), "5-6.swap", swapName(5, 6) + "x", "x" + swapName(5, 6), "00000000000000000000.log"} {
+		if _, _, ok := parseSwapName(bad); ok {
+			t.Errorf("%q is taken for a swap", bad)
+		}
+	}
+}

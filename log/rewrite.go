@@ -1,0 +1,121 @@
+package log
+
+import "slices"
+
+// replace writes what is left of the first segments, as many as fit into one, and puts it in their place. It returns
+// how many they were.
+func (c *compactor) replace(pieces []piece) (n int, err error) {
+	out, err := newOutput(c.log.o.FS, pieces[0])
+	if err != nil {
+		return 0, err
+	}
+	if err := c.fill(out, pieces); err != nil || !out.changed {
+		out.discard()
+		return len(out.from), err
+	}
+	if err := c.log.swap(out); err != nil {
+		return 0, err
+	}
+	c.done.Records += out.removed
+	c.done.Bytes += out.reclaimed()
+	return len(out.from), nil
+}
+
+// fill writes an output and, if it is of any use, puts it on the disk.
+func (c *compactor) fill(out *output, pieces []piece) error {
+	for _, p := range pieces {
+		if p.base >= c.filter.keys.end || !c.fits(out, p) {
+			break
+		}
+		out.begin(p)
+		if err := c.rewrite(out, p); err != nil {
+			return err
+		}
+	}
+	if !out.changed {
+		return nil
+	}
+	return out.finish()
+}
+
+// fits says that a segment may go into the output. One with damage stays on its own, so that what a reader makes of the
+// damage does not change.
+func (c *compactor) fits(out *output, p piece) bool {
+	if len(out.from) == 0 {
+		return true
+	}
+	l := c.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	damaged := len(out.segment.damage) > 0 || len(p.damage) > 0
+	return !damaged && p.end-out.segment.base <= maxSegment &&
+		(out.segment.size == 0 || out.segment.size+p.size <= c.segmentBytes)
+}
+
+// rewrite writes what is left of a segment. The neighbours of damage, and the last batch of the range, do not go
+// altogether.
+func (c *compactor) rewrite(out *output, p piece) error {
+	behindDamage := false
+	err := c.walk(p, func(file *openFile, st stretch, next *stretch) error {
+		if st.damage != nil {
+			behindDamage = true
+			return c.keepDamage(out, p, file, *st.damage)
+		}
+		beforeDamage := next != nil && next.damage != nil
+		must := behindDamage || beforeDamage || next == nil && p.end == c.end
+		behindDamage = false
+		return c.emit(out, p, file, st, must)
+	})
+	c.keepMissing(out, p)
+	return err
+}
+
+// keepDamage copies damage. When nobody knew of it, the segment may have to be written again, on its own.
+func (c *compactor) keepDamage(out *output, p piece, file *openFile, d CorruptError) error {
+	d.Segment = p.name()
+	c.log.noteDamage(p.segment, d)
+	if len(out.from) > 1 {
+		return errChanged
+	}
+	return out.addDamage(d, file)
+}
+
+// emit writes what is left of a batch; with must set that is its header at least.
+func (c *compactor) emit(out *output, p piece, file *openFile, st stretch, must bool) error {
+	b, err := c.load(file, st)
+	if err != nil {
+		return err
+	}
+	room := maxSegment - out.segment.size - (p.size - st.end)
+	left, removed, err := c.filter.apply(b, room, func(b Batch) bool { return must || c.o.Keep(b) })
+	if err != nil {
+		return err
+	}
+	out.removed += removed
+	out.changed = out.changed || len(left) != len(b) || !slices.Equal(left[:HeaderSize], b[:HeaderSize])
+	if left == nil {
+		return nil
+	}
+	return out.add(left, c.interval)
+}
+
+// keepMissing carries over that the end of a segment was lost.
+func (c *compactor) keepMissing(out *output, p piece) {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	if n := len(p.damage); n > 0 && p.damage[n-1].Length == 0 {
+		d := p.damage[n-1]
+		d.Position = out.segment.size
+		out.segment.damage = append(out.segment.damage, d)
+	}
+}
+
+// noteDamage adds a damaged range that nobody had met, and reports it.
+func (l *Log) noteDamage(s *segment, d CorruptError) {
+	l.mu.Lock()
+	fresh := s.addDamage(d)
+	l.mu.Unlock()
+	if fresh && l.o.OnDamage != nil {
+		l.o.OnDamage(d)
+	}
+}
