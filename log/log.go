@@ -21,7 +21,7 @@ type Log struct {
 	// Retain or Close at a time. It is taken before mu, never while holding it.
 	turn chan struct{}
 
-	// compacting is held likewise by Compact as long as it runs, and for good by Close. It is taken before turn.
+	// compacting is held likewise by Compact as long as it runs, and by Close. It is taken before turn.
 	compacting chan struct{}
 
 	mu        sync.Mutex
@@ -280,11 +280,8 @@ func (l *Log) Close() error {
 	if err := l.beginClose(); err != nil {
 		return err
 	}
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
-	err := l.finalFlush()
-	l.endClose()
-	return err
+	defer l.endClose()
+	return l.finalFlush()
 }
 
 // Remove closes the log without a last sync and deletes its directory.
@@ -292,8 +289,6 @@ func (l *Log) Remove() error {
 	if err := l.beginClose(); err != nil {
 		return err
 	}
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
 	l.endClose()
 	if err := l.o.FS.RemoveAll(l.o.Dir); err != nil {
 		return fmt.Errorf("remove log: %w", err)
@@ -301,7 +296,7 @@ func (l *Log) Remove() error {
 	return l.o.FS.SyncDir(path.Dir(l.o.Dir))
 }
 
-// beginClose lets nothing be appended any more, and waits for Compact to notice.
+// beginClose lets nothing be appended any more and waits until nobody works on the files: Compact ends when it notices.
 func (l *Log) beginClose() error {
 	l.mu.Lock()
 	if l.state != open {
@@ -311,6 +306,7 @@ func (l *Log) beginClose() error {
 	l.state = closing
 	l.mu.Unlock()
 	l.compacting <- struct{}{}
+	l.turn <- struct{}{}
 	return nil
 }
 
@@ -320,6 +316,8 @@ func (l *Log) endClose() {
 	l.notifyLocked()
 	l.mu.Unlock()
 	l.forgetFiles()
+	<-l.turn
+	<-l.compacting
 }
 
 // forgetFiles lets go of every file; one that a Range still reads is closed by Range.Close.

@@ -260,10 +260,17 @@ func (r *recoverer) open() error {
 	return nil
 }
 
-// plausibleIndex judges by the sizes of the files.
+// plausibleIndex judges by the sizes of the files. When there are no entries, although there are more bytes than go
+// without one, it looks at the batches: a few large ones have none.
 func (r *recoverer) plausibleIndex(s *segment) bool {
 	offsets, ok := r.siblings[s.base][indexSuffix]
 	times, okTimes := r.siblings[s.base][timeIndexSuffix]
-	return ok && okTimes && offsets%offsetEntrySize == 0 && times%timeEntrySize == 0 &&
-		(offsets > 0 || s.size <= int64(r.log.config.IndexInterval))
+	if !ok || !okTimes || offsets%offsetEntrySize != 0 || times%timeEntrySize != 0 {
+		return false
+	}
+	if offsets > 0 || s.size <= int64(r.log.config.IndexInterval) {
+		return true
+	}
+	_, err := r.loadIndex(s, s.size)
+	return !errors.Is(err, errBadIndex)
 }
