@@ -43,7 +43,6 @@ func (l *Log) swap(out *output) error {
 		return errors.Join(l.fail(fmt.Errorf("swap segments: %w", err)), out.file.Close())
 	}
 	file := l.o.Files.take(out.segment, out.file)
-	defer l.o.Files.release(file)
 	l.install(out, file)
 	var old []int64
 	for _, p := range out.from {
@@ -52,8 +51,12 @@ func (l *Log) swap(out *output) error {
 	}
 	sync := func() error { return l.syncNames(file) }
 	if err := finishSwap(l.o.FS, l.o.Dir, out.end(), old, sync); err != nil {
-		return l.fail(fmt.Errorf("swap segments: %w", err))
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		out.segment.pin = file // another file may have its name
+		return l.failLocked(fmt.Errorf("swap segments: %w", err))
 	}
+	l.o.Files.release(file)
 	return nil
 }
 
