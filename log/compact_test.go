@@ -189,14 +189,6 @@ func checkSegment(t rapid.TB, l *Log, p piece) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := readIndex(l.o.FS, p.segment, file, make([]byte, headerWindow), p.size, p.end, l.config.IndexInterval)
-	if err != nil {
-		t.Fatalf("index of %s: %v", p.name(), err)
-	}
-	if !slices.Equal(x.offsets, found.indexer.offsets) {
-		t.Errorf("index of %s: %v, want %v", p.name(), x.offsets, found.indexer.offsets)
-	}
-	checkTimes(t, file, p, x.times)
 	withBytes := slices.DeleteFunc(slices.Clone(p.damage), func(d CorruptError) bool { return d.Length == 0 })
 	if !slices.Equal(withBytes, found.damage) {
 		t.Errorf("damage of %s: %v, want %v", p.name(), withBytes, found.damage)
@@ -206,6 +198,18 @@ func checkSegment(t rapid.TB, l *Log, p piece) {
 			t.Errorf("%s: %v was checked, but only %v is good", p.name(), s, found.checked)
 		}
 	}
+	if len(found.damage) > 0 {
+		return // its index is made anew by each process
+	}
+	x, err := readIndex(l.o.FS, p.segment, file, make([]byte, headerWindow), p.size, p.end, l.config.IndexInterval)
+	if err != nil {
+		t.Errorf("index of %s: %v", p.name(), err)
+		return
+	}
+	if !slices.Equal(x.offsets, found.indexer.offsets) {
+		t.Errorf("index of %s: %v, want %v", p.name(), x.offsets, found.indexer.offsets)
+	}
+	checkTimes(t, file, p, x.times)
 }
 
 // checkTimes makes sure that each entry names the first batch with the largest time of a record so far, and the last one

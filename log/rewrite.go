@@ -1,6 +1,9 @@
 package log
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // replace writes what is left of the first segments, as many as fit into one, and puts it in their place. It returns
 // how many they were.
@@ -35,7 +38,13 @@ func (c *compactor) fill(out *output, pieces []piece) error {
 	if !out.changed {
 		return nil
 	}
-	return out.finish()
+	if err := out.finish(); err != nil {
+		return err
+	}
+	if err := c.log.syncNames(out.file); err != nil {
+		return c.log.fail(fmt.Errorf("sync directory: %w", err))
+	}
+	return nil
 }
 
 // fits says that a segment may go into the output. One with damage stays on its own, so that what a reader makes of the
@@ -114,6 +123,9 @@ func (c *compactor) keepMissing(out *output, p piece) {
 func (l *Log) noteDamage(s *segment, d CorruptError) {
 	l.mu.Lock()
 	fresh := s.addDamage(d)
+	if fresh {
+		s.checked = nil // it may have been good when this process wrote it
+	}
 	l.mu.Unlock()
 	if fresh && l.o.OnDamage != nil {
 		l.o.OnDamage(d)

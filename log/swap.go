@@ -23,10 +23,10 @@ func parseSwapName(name string) (base, end int64, ok bool) {
 }
 
 // swap puts a finished output in the place of the segments that it was made from (FORMAT.md, "Compaction", has the
-// steps). errChanged says that they are not all there any more; nothing was done then. What fails after the first step
-// is final, and the next Open ends it.
+// steps from the second on). errChanged says that they are not all there any more; nothing was done then. What fails
+// after the first rename is final, and the next Open ends it.
 //
-// From the first step on the log reads the new segment through the file that is open here, whatever its name is, so
+// From that rename on the log reads the new segment through the file that is open here, whatever its name is, so
 // that no reader comes between the steps.
 func (l *Log) swap(out *output) error {
 	l.turn <- struct{}{}
@@ -86,7 +86,7 @@ func (l *Log) mayReplace(old []piece) error {
 	return nil
 }
 
-// finishSwap does the steps that follow the first; doing them again changes nothing. The segments that are replaced
+// finishSwap does the steps that follow the first rename; doing them again changes nothing. The segments that are replaced
 // begin with the offsets old, of which the first is the new one's as well.
 func finishSwap(fs vfs.FS, dir string, end int64, old []int64, sync func() error) error {
 	file := func(base int64, suffix string) string { return path.Join(dir, fileName(base, suffix)) }
