@@ -67,6 +67,17 @@ var behaviours = []struct {
 		_, err = v.Open(dir)
 		wantErr(t, err, syscall.EISDIR)
 	}},
+	{"set the time", func(t *testing.T, v vfs.FS, dir string) {
+		closeFile(t, create(t, v, dir+"/a", ""))
+		then := time.UnixMilli(1_600_000_000_123)
+		wantErr(t, v.SetModTime(dir+"/a", then), nil)
+		wantErr(t, v.SetModTime(dir+"/b", then), fs.ErrNotExist)
+		entries, err := v.List(dir)
+		wantErr(t, err, nil)
+		if len(entries) != 1 || !entries[0].ModTime.Equal(then) {
+			t.Errorf("%+v", entries)
+		}
+	}},
 	{"read past the end", func(t *testing.T, v vfs.FS, dir string) {
 		f := create(t, v, dir+"/a", "hello")
 		defer closeFile(t, f)

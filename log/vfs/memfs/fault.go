@@ -10,7 +10,7 @@ import (
 // Kind is a sort of operation.
 type Kind string
 
-// The kinds of operation. OpenRead counts as Open, RemoveAll as one Remove; Stat is File.Size and FS.Free.
+// The kinds of operation. OpenRead counts as Open, RemoveAll as one Remove; Stat is File.Size, FS.Free and FS.SetModTime.
 const (
 	Create   Kind = "create"
 	Open     Kind = "open"
