@@ -72,6 +72,8 @@ func brokerMetrics() []metric[sources] {
 			func(s sources) float64 { return float64(s.server.Stats().BytesIn.Load()) }),
 		counter("network_bytes_out_total", "Bytes of answers sent.",
 			func(s sources) float64 { return float64(s.server.Stats().BytesOut.Load()) }),
+		gauge("fetch_sessions", "Open fetch sessions.",
+			func(s sources) float64 { return float64(s.server.FetchSessions()) }),
 		gauge("memory_budget_bytes", "Memory that requests may take together.",
 			func(s sources) float64 { return float64(s.budget.Limit()) }),
 		gauge("memory_in_use_bytes", "Memory that requests take now.",

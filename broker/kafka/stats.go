@@ -17,6 +17,9 @@ type Stats struct {
 // Stats returns the server's counters.
 func (s *Server) Stats() *Stats { return &s.stats }
 
+// FetchSessions is the number of open fetch sessions.
+func (s *Server) FetchSessions() int { return s.sessions.count() }
+
 // RequestStats are the counters of one kind of request.
 type RequestStats struct {
 	Name   string        // as the protocol names it, such as "Produce"
