@@ -188,6 +188,10 @@ func useEverything(t *testing.T, address string) {
 	if _, err := admin.CreateTopic(ctx, 1, 1, nil, "a"); err != nil {
 		t.Fatal(err)
 	}
+	compact := "compact"
+	if _, err := admin.CreateTopic(ctx, 1, 1, map[string]*string{"cleanup.policy": &compact}, "c"); err != nil {
+		t.Fatal(err)
+	}
 	if err := client.ProduceSync(ctx, kgo.StringRecord("x")).FirstErr(); err != nil {
 		t.Fatal(err)
 	}

@@ -62,6 +62,8 @@ type TopicConfig struct {
 	Partitions       int32         `mapstructure:"partitions"`
 	Settings         Settings      `mapstructure:"settings"` // by Kafka's topic setting names
 	RetentionCheck   time.Duration `mapstructure:"retention_check"`
+	CompactionCheck  time.Duration `mapstructure:"compaction_check"`
+	CompactionMemory Bytes         `mapstructure:"compaction_memory"`
 	ProducerIDExpiry time.Duration `mapstructure:"producer_id_expiry"`
 }
 
@@ -103,6 +105,8 @@ func Default() Config {
 			Partitions:       1,
 			Settings:         Settings{},
 			RetentionCheck:   10 * time.Second,
+			CompactionCheck:  15 * time.Second,
+			CompactionMemory: 64 << 20,
 			ProducerIDExpiry: 24 * time.Hour,
 		},
 		Group: GroupConfig{

@@ -94,13 +94,14 @@ type collector struct {
 	sources
 	perTopic     []metric[*topic.Topic]
 	perPartition []metric[*topic.Partition]
+	perCompacted []metric[compacted]
 	perPosition  []metric[position]
 	perRequest   []metric[kafka.RequestStats]
 	whole        []metric[sources]
 }
 
 func newCollector(s sources) *collector {
-	return &collector{s, topicMetrics(), partitionMetrics(), positionMetrics(), requestMetrics(), brokerMetrics()}
+	return &collector{s, topicMetrics(), partitionMetrics(), compactionMetrics(), positionMetrics(), requestMetrics(), brokerMetrics()}
 }
 
 // metric is one value read from a T.
@@ -146,6 +147,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		for _, p := range t.Partitions() {
 			for _, m := range c.perPartition {
 				m.send(ch, p, t.Name(), strconv.Itoa(int(p.Index())))
+			}
+			if !t.Config().Compact {
+				continue
+			}
+			state := compacted{p.Dirt(time.Now()), p.Compactions()}
+			for _, m := range c.perCompacted {
+				m.send(ch, state, t.Name(), strconv.Itoa(int(p.Index())))
 			}
 		}
 	}

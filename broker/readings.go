@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"time"
+
 	"brokerd/broker/kafka"
 	"brokerd/log"
 	"brokerd/topic"
@@ -37,6 +39,31 @@ func partitionMetrics() []metric[*topic.Partition] {
 			func(p *topic.Partition) float64 { return float64(len(p.Damaged())) }, "topic", "partition"),
 		gauge("log_bad_indexes", "Missing, short or wrong indexes that the start found; they are made anew from the records.",
 			func(p *topic.Partition) float64 { return float64(p.Recovery().IndexesRebuilt) }, "topic", "partition"),
+	}
+}
+
+// compacted is a partition of a topic with cleanup.policy=compact.
+type compacted struct {
+	dirt log.Dirt
+	done topic.Compactions
+}
+
+func compactionMetrics() []metric[compacted] {
+	return []metric[compacted]{
+		gauge("compaction_dirty_bytes", "Bytes that compaction has not looked at, the active segment left out.",
+			func(c compacted) float64 { return float64(c.dirt.Dirty) }, "topic", "partition"),
+		gauge("compaction_dirty_ratio", "Their share of the log, from 0 to 1.",
+			func(c compacted) float64 { return c.dirt.Ratio() }, "topic", "partition"),
+		gauge("compaction_last_timestamp_seconds", "When the last round that went well began, in seconds since 1970; 0 for none since the start.",
+			func(c compacted) float64 { return seconds(c.done.Last) }, "topic", "partition"),
+		gauge("compaction_last_duration_seconds", "How long that round took.",
+			func(c compacted) float64 { return c.done.Took.Seconds() }, "topic", "partition"),
+		counter("compaction_records_removed_total", "Records removed.",
+			func(c compacted) float64 { return float64(c.done.Records) }, "topic", "partition"),
+		counter("compaction_bytes_reclaimed_total", "Bytes by which compaction made the log smaller.",
+			func(c compacted) float64 { return float64(c.done.Bytes) }, "topic", "partition"),
+		gauge("compaction_failed", "1 when the last round did not go well; it is tried again.",
+			func(c compacted) float64 { return truth(c.done.Err != nil) }, "topic", "partition"),
 	}
 }
 
@@ -102,11 +129,21 @@ func bound(of func(log.Bounds) int64) func(*topic.Partition) float64 {
 	}
 }
 
-func failed(p *topic.Partition) float64 {
-	if p.Err() != nil {
+func failed(p *topic.Partition) float64 { return truth(p.Err() != nil) }
+
+func truth(is bool) float64 {
+	if is {
 		return 1
 	}
 	return 0
+}
+
+// seconds since 1970; 0 for the zero time.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
 }
 
 // position is where a group stands in a partition.

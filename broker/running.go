@@ -18,7 +18,7 @@ import (
 // running is what start has brought up; stop takes it down, whatever of it there is.
 type running struct {
 	*parts
-	admin, committer, retention, groups, kafka *part
+	admin, committer, retention, compaction, groups, kafka *part
 
 	topics *topic.Registry
 }
@@ -55,6 +55,7 @@ func (b *Broker) start(r *running) error {
 	}
 	b.health.watch(r.topics)
 	r.retention = r.run(r.topics.Run)
+	r.compaction = r.run(r.topics.Compact)
 
 	groups, err := consumer.Open(b.groupOptions(r.topics))
 	if err != nil {
@@ -88,6 +89,7 @@ func (b *Broker) stop(r *running) error {
 	b.logger.Info().Dur("drain", b.config.Shutdown.Drain).Msg("stopping: no new connections, waiting for the answers due")
 	r.kafka.stop()  // stops accepting, then waits for the connections
 	r.groups.stop() // saves what members committed
+	r.compaction.stop()
 	r.retention.stop()
 	var topics error
 	if r.topics != nil {
@@ -114,6 +116,9 @@ func (b *Broker) topicOptions(c *log.Committer, f *log.Files) topic.Options {
 		},
 		Logger:     b.logger,
 		RetainEach: b.config.Topic.RetentionCheck,
+
+		CompactEach:   b.config.Topic.CompactionCheck,
+		CompactMemory: int64(b.config.Topic.CompactionMemory),
 	}
 }
 

@@ -29,6 +29,8 @@ func kafkaSettings(c Config) []topic.Setting {
 		millis("group.min.session.timeout.ms", topic.Int, c.Group.MinSessionTimeout),
 		setting("listeners", topic.List, "PLAINTEXT://"+c.Kafka.Listen),
 		setting("log.dirs", topic.List, shown(c.Data)),
+		millis("log.cleaner.backoff.ms", topic.Long, c.Topic.CompactionCheck),
+		number("log.cleaner.dedupe.buffer.size", topic.Long, int64(c.Topic.CompactionMemory)),
 		millis("log.retention.check.interval.ms", topic.Long, c.Topic.RetentionCheck),
 		number("num.partitions", topic.Int, int64(c.Topic.Partitions)),
 		millis("offsets.retention.check.interval.ms", topic.Long, c.Group.OffsetsCheck),

@@ -137,7 +137,7 @@ func (l *Log) createLocked(base int64) (*segment, error) {
 // spaceError marks an error of a full disk as ErrNoSpace, and one of too many open files as ErrTooManyFiles.
 func spaceError(err error) error {
 	switch {
-	case isFull(err):
+	case isFull(err) && !errors.Is(err, ErrNoSpace):
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	case outOfFiles(err) && !errors.Is(err, ErrTooManyFiles):
 		return fmt.Errorf("%w: %w", ErrTooManyFiles, err)

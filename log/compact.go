@@ -45,7 +45,7 @@ func (l *Log) Compact(ctx context.Context, now time.Time, o Compaction) (done Co
 	}
 	c, err := newCompactor(ctx, l, now, o)
 	if err != nil {
-		return done, fmt.Errorf("compact: %w", err)
+		return done, spaceError(fmt.Errorf("compact: %w", err))
 	}
 	defer c.close()
 	for err == nil {
@@ -58,7 +58,7 @@ func (l *Log) Compact(ctx context.Context, now time.Time, o Compaction) (done Co
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("compact: %w", err)
+		err = spaceError(fmt.Errorf("compact: %w", err))
 	}
 	return c.done, err
 }

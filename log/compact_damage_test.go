@@ -212,9 +212,9 @@ func TestCompactFaults(t *testing.T) {
 		fatal bool
 	}{
 		{"no space for the segment", memfs.From(memfs.Write, "*.log.cleaned", 1, syscall.ENOSPC), ErrNoSpace, false},
-		{"no space for its index", memfs.From(memfs.Write, "*.index.cleaned.tmp", 1, syscall.ENOSPC), syscall.ENOSPC, false},
+		{"no space for its index", memfs.From(memfs.Write, "*.index.cleaned.tmp", 1, syscall.ENOSPC), ErrNoSpace, false},
 		{"no descriptor", memfs.Nth(memfs.Create, "*.log.cleaned", 1, syscall.EMFILE), ErrTooManyFiles, false},
-		{"no descriptor for the directory", memfs.From(memfs.SyncDir, "*", 3, syscall.EMFILE), syscall.EMFILE, false},
+		{"no descriptor for the directory", memfs.From(memfs.SyncDir, "*", 3, syscall.EMFILE), ErrTooManyFiles, false},
 		{"the new segment cannot be synced", memfs.Nth(memfs.Sync, "*.log.cleaned", 1, syscall.EIO), syscall.EIO, false},
 		{"an old segment cannot be read", memfs.From(memfs.Read, "*.log", 3, syscall.EIO), syscall.EIO, false},
 		{"it cannot be renamed", memfs.Nth(memfs.Rename, "*.log.cleaned", 1, syscall.EIO), syscall.EIO, false},

@@ -81,12 +81,12 @@ func (l *Log) setDirtyFrom(offset int64) error {
 	l.dirtyFrom = offset
 	l.mu.Unlock()
 	if err := writeAtomic(l.o.FS, path.Join(l.o.Dir, compactedName), encodeCompacted(offset)); err != nil {
-		return spaceError(err)
+		return err
 	}
 	err := l.o.FS.SyncDir(l.o.Dir)
 	switch {
 	case outOfFiles(err):
-		return spaceError(err)
+		return err
 	case err != nil:
 		return l.fail(fmt.Errorf("sync directory: %w", err))
 	}

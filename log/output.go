@@ -36,7 +36,7 @@ func newOutput(fs vfs.FS, first piece) (*output, error) {
 	}
 	var err error
 	if o.file, err = fs.Create(s.path + cleanedSuffix); err != nil {
-		return nil, spaceError(fmt.Errorf("create segment: %w", err))
+		return nil, fmt.Errorf("create segment: %w", err)
 	}
 	return o, nil
 }
@@ -98,7 +98,7 @@ func (o *output) flush() error {
 	}
 	written := o.segment.size - int64(len(o.buf))
 	if _, err := o.file.WriteAt(o.buf, written); err != nil {
-		return spaceError(fmt.Errorf("write segment: %w", err))
+		return fmt.Errorf("write segment: %w", err)
 	}
 	o.buf = o.buf[:0]
 	return nil

@@ -134,6 +134,17 @@ func (t *Table) List() []Producer {
 	return list
 }
 
+// Batches are the base offsets of all batches that the table knows: a log that keeps their headers keeps the table.
+func (t *Table) Batches() map[int64]bool {
+	bases := make(map[int64]bool, len(t.rows))
+	for _, r := range t.rows {
+		for _, s := range r.spans {
+			bases[s.base] = true
+		}
+	}
+	return bases
+}
+
 // ids are all producer ids in order.
 func (t *Table) ids() []int64 {
 	ids := make([]int64, 0, len(t.rows))

@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ func Open(ctx context.Context, o Options) (*Registry, error) {
 	if o.RetainEach == 0 {
 		o.RetainEach = defaultRetainEach
 	}
+	o.CompactEach = cmp.Or(o.CompactEach, defaultCompactEach)
+	o.CompactMemory = cmp.Or(o.CompactMemory, defaultCompactMemory)
 	if o.Defaults.ProducerIDExpiry == 0 {
 		o.Defaults.ProducerIDExpiry = defaultExpiry
 	}

@@ -22,6 +22,8 @@ type Partition struct {
 	found   log.Recovery
 	deleted atomic.Bool
 
+	compactions atomic.Pointer[Compactions] // nil until the first round
+
 	// mu makes the duplicate check, the append and the record of it one step; the log, once open, calls the table only
 	// under it, or when nothing is appended any more.
 	mu      sync.Mutex

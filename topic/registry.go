@@ -24,8 +24,10 @@ const (
 	// parallelLogs is how many logs are opened or closed at the same time.
 	parallelLogs = 16
 
-	defaultRetainEach = 10 * time.Second
-	defaultExpiry     = 24 * time.Hour
+	defaultRetainEach    = 10 * time.Second
+	defaultExpiry        = 24 * time.Hour
+	defaultCompactEach   = 15 * time.Second
+	defaultCompactMemory = 64 << 20
 )
 
 // Options is what a Registry is opened with.
@@ -38,6 +40,9 @@ type Options struct {
 	Defaults   Defaults
 	Logger     zerolog.Logger
 	RetainEach time.Duration // between retention passes; 0 takes 10s
+
+	CompactEach   time.Duration // between looks for logs to compact; 0 takes 15s
+	CompactMemory int64         // bytes for the keys of the log that is compacted; 0 takes 64 MiB
 }
 
 // Defaults are what a topic has when its creator did not say.

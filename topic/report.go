@@ -9,7 +9,7 @@ import (
 // reportRecovery writes one line for a recovery that did something, and one more for each damaged range that it found.
 func reportRecovery(logger zerolog.Logger, p *Partition, found log.Recovery) {
 	quiet := found.ScannedBytes == 0 && found.CutBytes == 0 && found.SkippedOffsets == 0 &&
-		found.IndexesRebuilt == 0 && len(found.Orphans) == 0 && len(found.Damaged) == 0
+		found.IndexesRebuilt == 0 && len(found.Orphans) == 0 && found.Swaps == 0 && len(found.Damaged) == 0
 	if quiet {
 		return
 	}
@@ -31,6 +31,7 @@ func reportRecovery(logger zerolog.Logger, p *Partition, found log.Recovery) {
 		Int64("skipped_offsets", found.SkippedOffsets).
 		Int("indexes_rebuilt", found.IndexesRebuilt).
 		Int("orphans_removed", len(found.Orphans)).
+		Int("swaps_ended", found.Swaps).
 		Int("damaged_ranges", len(found.Damaged)).
 		Int("replayed_batches", found.Replayed).
 		Dur("took", found.Took).

@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -49,6 +50,15 @@ type Config struct {
 	TimestampAfter  time.Duration // message.timestamp.after.max.ms; < 0 = any
 	Compression     string        // compression.type: "producer", "uncompressed", "gzip", ...
 	Compact, Delete bool          // cleanup.policy
+	Compaction      Compaction
+}
+
+// Compaction holds the settings that matter when Config.Compact is set.
+type Compaction struct {
+	DirtyRatio      float64       // min.cleanable.dirty.ratio
+	MinLag          time.Duration // min.compaction.lag.ms
+	MaxLag          time.Duration // max.compaction.lag.ms; < 0 = any
+	DeleteRetention time.Duration // delete.retention.ms; < 0 = for ever
 }
 
 // Op is what a Change does to a setting, numbered as in Kafka's IncrementalAlterConfigs (KIP-339).
@@ -199,6 +209,15 @@ func (l levels) config() (Config, error) {
 		Compression:     l.text("compression.type"),
 		Compact:         slices.Contains(policy, "compact"),
 		Delete:          slices.Contains(policy, "delete"),
+		Compaction: Compaction{
+			DirtyRatio:      l.ratio("min.cleanable.dirty.ratio"),
+			MinLag:          l.atLeastMillis("min.compaction.lag.ms"),
+			MaxLag:          l.millis("max.compaction.lag.ms"),
+			DeleteRetention: l.millis("delete.retention.ms"),
+		},
+	}
+	if c.Compact && c.Compaction.MaxLag > 0 { // the active segment is never compacted
+		c.Log.SegmentAge = min(cmp.Or(c.Log.SegmentAge, c.Compaction.MaxLag), c.Compaction.MaxLag)
 	}
 	if !c.Delete {
 		c.Log.RetentionBytes, c.Log.RetentionAge = -1, -1
@@ -223,10 +242,24 @@ func (l levels) text(name string) string {
 	return l.synonyms(s)[0].Value
 }
 
+// atLeastMillis is millis for a lower limit, which is never reached when it is that far away.
+func (l levels) atLeastMillis(name string) time.Duration {
+	if d := l.millis(name); d >= 0 {
+		return d
+	}
+	return math.MaxInt64
+}
+
 // long is text for whole numbers, which spec.parse has checked.
 func (l levels) long(name string) int64 {
 	n, _ := strconv.ParseInt(l.text(name), 10, 64)
 	return n
+}
+
+// ratio is text for numbers, which spec.parse has checked.
+func (l levels) ratio(name string) float64 {
+	f, _ := strconv.ParseFloat(l.text(name), 64)
+	return f
 }
 
 // millis is long as a duration; negative for "no limit", which is also what more than 292 years mean.

@@ -81,6 +81,7 @@ func TestDefaultsAreKafkas(t *testing.T) {
 	want := Config{
 		Log: log.DefaultConfig(), MaxMessageBytes: 1048588, TimestampBefore: -1, TimestampAfter: time.Hour,
 		Compression: "producer", Delete: true,
+		Compaction: Compaction{DirtyRatio: 0.5, MaxLag: -1, DeleteRetention: 24 * time.Hour},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("config %+v, want %+v", got, want)
@@ -178,6 +179,22 @@ func TestTypedSettings(t *testing.T) {
 		}},
 		{map[string]string{"cleanup.policy": "delete,compact"}, func(c Config) bool {
 			return c.Compact && c.Delete && c.Log.RetentionAge == 7*24*time.Hour
+		}},
+		{map[string]string{
+			"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1", "min.compaction.lag.ms": "1",
+			"max.compaction.lag.ms": "2000", "delete.retention.ms": "3",
+		}, func(c Config) bool {
+			want := Compaction{DirtyRatio: 0.1, MinLag: time.Millisecond, MaxLag: 2 * time.Second, DeleteRetention: 3 * time.Millisecond}
+			return c.Compaction == want && c.Log.SegmentAge == 2*time.Second
+		}},
+		{map[string]string{"cleanup.policy": "compact", "max.compaction.lag.ms": "2000", "segment.ms": maxLong}, func(c Config) bool {
+			return c.Log.SegmentAge == 2*time.Second
+		}},
+		{map[string]string{"max.compaction.lag.ms": "2000"}, func(c Config) bool {
+			return c.Log.SegmentAge == 7*24*time.Hour
+		}},
+		{map[string]string{"min.compaction.lag.ms": maxLong, "delete.retention.ms": maxLong}, func(c Config) bool {
+			return c.Compaction.MinLag == math.MaxInt64 && c.Compaction.DeleteRetention < 0
 		}},
 		{map[string]string{"durability": "async"}, func(c Config) bool { return c.Log.Durability == log.Async }},
 		{map[string]string{"message.timestamp.before.max.ms": "1000", "message.timestamp.after.max.ms": maxLong}, func(c Config) bool {

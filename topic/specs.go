@@ -3,10 +3,9 @@ package topic
 const (
 	maxLong = "9223372036854775807"
 
-	// oneNode and noCompaction end the description of settings that have nothing to act on.
-	oneNode      = " Stored and shown only: a broker of one node has no replicas."
-	noCompaction = " Stored and shown only: compaction does not run yet, compacted topics keep every record."
-	noTiers      = " Stored and shown only: there is no tiered storage."
+	// oneNode and noTiers end the description of settings that have nothing to act on.
+	oneNode = " Stored and shown only: a broker of one node has no replicas."
+	noTiers = " Stored and shown only: there is no tiered storage."
 )
 
 // specs is every setting of a topic, ordered by name: those that Kafka 4 knows, with its defaults, types and ranges, and
@@ -14,7 +13,7 @@ const (
 // act on, and says so in its description, or is refused.
 var specs = []spec{
 	{"cleanup.policy", List, "delete", "log.cleanup.policy", eachOf("compact", "delete"),
-		"What happens to old records: delete drops whole segments by retention.ms and retention.bytes; compact keeps the newest record of each key and refuses records without one. Compaction does not run yet: a topic with compact alone keeps every record. An empty list keeps every record too."},
+		"What happens to old records: delete drops whole segments by retention.ms and retention.bytes; compact keeps the newest record of each key, refuses records without one, and removes those that the topic has from before. With both, each does its part. An empty list keeps every record."},
 	{"compression.gzip.level", Int, "-1", "compression.gzip.level", gzipLevel,
 		"Level of gzip, 1 to 9, -1 for the default, when compression.type is gzip. Stored and shown only: the broker always takes the default level."},
 	{"compression.lz4.level", Int, "9", "compression.lz4.level", between(1, 17),
@@ -24,7 +23,7 @@ var specs = []spec{
 	{"compression.zstd.level", Int, "3", "compression.zstd.level", between(-131072, 22),
 		"Level of zstd, -131072 to 22, when compression.type is zstd. Stored and shown only: the broker always takes its own level."},
 	{"delete.retention.ms", Long, "86400000", "log.cleaner.delete.retention.ms", atLeast(0),
-		"How long compaction keeps a record without a value." + noCompaction},
+		"How long compaction keeps a record without a value, counted from the round that removed what is older."},
 	{"durability", String, "sync", "log.durability", oneOf("sync", "async"),
 		"What an acknowledgement waits for: sync, until the batch is on disk (fdatasync, shared by all that wait); async, until it is written, a power failure may lose what came since the last sync, at most about a second."},
 	{"file.delete.delay.ms", Long, "60000", "log.segment.delete.delay.ms", atLeast(0),
@@ -44,7 +43,7 @@ var specs = []spec{
 	{"local.retention.ms", Long, "-2", "log.local.retention.ms", atLeast(-2),
 		"Time for which a tiered topic is kept on the local disk." + noTiers},
 	{"max.compaction.lag.ms", Long, maxLong, "log.cleaner.max.compaction.lag.ms", atLeast(1),
-		"Longest time a record may wait for compaction." + noCompaction},
+		"Longest time a record may wait for compaction, whatever min.cleanable.dirty.ratio says. The active segment is closed in time for that."},
 	{"max.message.bytes", Int, "1048588", "message.max.bytes", atLeast(0),
 		"Largest record batch in bytes, as it is stored: compressed, its header and the 12 bytes before the length included."},
 	{"message.timestamp.after.max.ms", Long, "3600000", "log.message.timestamp.after.max.ms", atLeast(0),
@@ -54,9 +53,9 @@ var specs = []spec{
 	{"message.timestamp.type", String, "CreateTime", "log.message.timestamp.type", oneOf("CreateTime", "LogAppendTime"),
 		"Whose clock dates the records: the producer's (CreateTime) or the broker's on arrival (LogAppendTime)."},
 	{"min.cleanable.dirty.ratio", Double, "0.5", "log.cleaner.min.cleanable.ratio", between(0, 1),
-		"Share of a log that must be new before it is compacted." + noCompaction},
+		"A log is compacted when a larger share of it than this is new, the active segment left out."},
 	{"min.compaction.lag.ms", Long, "0", "log.cleaner.min.compaction.lag.ms", atLeast(0),
-		"Shortest time a record is kept before compaction." + noCompaction},
+		"Shortest time a record is kept before compaction, counted for whole segments from their last arrival."},
 	{"min.insync.replicas", Int, "1", "min.insync.replicas", atLeast(1),
 		"Replicas that must have a batch before it is acknowledged. Stored and shown only: there is one node, and a batch acknowledged by it counts as enough."},
 	{"preallocate", Boolean, "false", "log.preallocate", nil,
@@ -78,7 +77,7 @@ var specs = []spec{
 	{"segment.jitter.ms", Long, "0", "log.roll.jitter.ms", atLeast(0),
 		"Up to this much, chosen at random for each partition, is taken off segment.ms, so that partitions do not roll all at once."},
 	{"segment.ms", Long, "604800000", "log.roll.ms", atLeast(1),
-		"Age at which a segment is closed even when it is not full, so that retention can delete it."},
+		"Age at which a segment is closed even when it is not full, so that retention can delete it, or compaction work on it."},
 	{"unclean.leader.election.enable", Boolean, "false", "unclean.leader.election.enable", nil,
 		"Whether a replica that is behind may lead." + oneNode},
 }

@@ -1,0 +1,133 @@
+package topic
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"brokerd/log"
+)
+
+// Compactions is what compaction did with a partition since the process started.
+type Compactions struct {
+	Last    time.Time     // when the last round that went well began; zero when there was none
+	Took    time.Duration // how long that took
+	Records int64         // removed by all rounds
+	Bytes   int64         // reclaimed by all rounds
+	Err     error         // why the last round did not go well; it is tried again
+}
+
+// Compact compacts the logs of topics with cleanup.policy=compact until ctx is done. It works on one log at a time, so
+// that it takes one processor and the memory for one set of keys at most, and begins with the dirtiest.
+func (r *Registry) Compact(ctx context.Context) error {
+	tick := time.NewTicker(r.o.CompactEach)
+	defer tick.Stop()
+	said := make(map[*Partition]string) // the last complaint of each partition, so as not to repeat it
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			r.compactAll(ctx, said)
+		}
+	}
+}
+
+// compactAll gives every partition that is due one round. A round that fails is tried again by the next call, and does
+// not keep the other partitions from theirs.
+func (r *Registry) compactAll(ctx context.Context, said map[*Partition]string) {
+	next := make(map[*Partition]string)
+	for _, p := range r.dirty(time.Now()) {
+		if ctx.Err() != nil {
+			return
+		}
+		did, err := p.compact(ctx, r.o.CompactMemory)
+		logger := r.o.Logger.With().Str("topic", p.topic.name).Int32("partition", p.index).Logger()
+		if err != nil {
+			next[p] = err.Error()
+			if said[p] != next[p] {
+				logger.Error().Err(err).
+					Msg("compaction failed: all records are kept, it is tried again; check the disk")
+			}
+			continue
+		}
+		logger.Debug().Int64("records", did.Records).Int64("bytes", did.Bytes).Int("passes", did.Passes).
+			Msg("compacted: the records that newer ones replace were removed")
+	}
+	clear(said)
+	for p, complaint := range next {
+		said[p] = complaint
+	}
+}
+
+// dirty lists the partitions that are due for compaction, the dirtiest first.
+func (r *Registry) dirty(now time.Time) []*Partition {
+	var due []*Partition
+	ratio := make(map[*Partition]float64)
+	for _, t := range r.List() {
+		c := t.Config()
+		if !c.Compact {
+			continue
+		}
+		for _, p := range t.Partitions() {
+			if d := p.Dirt(now); c.Compaction.due(d, now) {
+				due, ratio[p] = append(due, p), d.Ratio()
+			}
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *Partition) int { return cmp.Compare(ratio[b], ratio[a]) })
+	return due
+}
+
+// due says whether a log is dirty enough, or dirty for long enough.
+func (c Compaction) due(d log.Dirt, now time.Time) bool {
+	return d.Dirty > 0 && (d.Ratio() > c.DirtyRatio || c.MaxLag >= 0 && now.Sub(d.Since) >= c.MaxLag)
+}
+
+// Dirt is what compaction would work on now. It is empty for a partition that is offline.
+func (p *Partition) Dirt(now time.Time) log.Dirt {
+	if p.ready() != nil {
+		return log.Dirt{}
+	}
+	return p.log.Dirt(now, p.topic.Config().Compaction.MinLag)
+}
+
+// Compactions tells what compaction did so far.
+func (p *Partition) Compactions() Compactions {
+	if c := p.compactions.Load(); c != nil {
+		return *c
+	}
+	return Compactions{}
+}
+
+// compact runs one round. Only one is run at a time.
+func (p *Partition) compact(ctx context.Context, memory int64) (log.Compacted, error) {
+	if err := p.ready(); err != nil {
+		return log.Compacted{}, nil
+	}
+	c, began := p.topic.Config(), time.Now()
+	p.mu.Lock()
+	needed := p.table.Batches()
+	p.mu.Unlock()
+	did, err := p.log.Compact(ctx, began, log.Compaction{
+		MinLag:       c.Compaction.MinLag,
+		TombstoneAge: c.Compaction.DeleteRetention,
+		KeyMemory:    memory,
+		UnpackLimit:  max(unpackLimit, int(c.MaxMessageBytes)),
+		Keep:         func(b log.Batch) bool { return needed[b.BaseOffset()] },
+	})
+	if ctx.Err() != nil || errors.Is(err, log.ErrClosed) { // the broker stops, or the topic was deleted
+		return did, nil
+	}
+	sum := p.Compactions()
+	sum.Records += did.Records
+	sum.Bytes += max(did.Bytes, 0)
+	sum.Err = err
+	if err == nil {
+		sum.Last, sum.Took = began, time.Since(began)
+	}
+	p.compactions.Store(&sum)
+	return did, err
+}
