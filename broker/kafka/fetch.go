@@ -64,8 +64,8 @@ func (s *Server) fetchAll(ctx context.Context, r *request, req *kmsg.FetchReques
 	all.update(req)
 	f := s.planFetch(req, all)
 	f.run(ctx, r.accepting.Done())
-	all.settle(f.findings())
 	if req.SessionEpoch == epochOpen {
+		all.settle(f.findings())
 		f.session = s.sessions.keep(all, time.Now())
 	}
 	return f
