@@ -76,20 +76,23 @@ func TestAssignors(t *testing.T) {
 		"nobody": {"uniform", "t1", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			partitions := map[topic.ID]int32{}
+			topics := map[string]Topic{}
 			for word := range strings.FieldsSeq(c.partitions) {
-				partitions[topicID(word)] = int32(word[1] - '0')
+				topics[word[:1]] = Topic{word[:1], topicID(word), int32(word[1] - '0')}
 			}
 			var members []candidate
+			wants := map[string]*subscription{}
 			for _, r := range c.rows {
-				id, instance, _ := strings.Cut(r.id, "=")
-				m := candidate{id: id, instance: instance, has: parsePlaces(r.has)}
-				for name := range strings.FieldsSeq(r.topics) {
-					m.topics = append(m.topics, topicID(name))
+				if wants[r.topics] == nil {
+					wants[r.topics] = &subscription{}
+					for name := range strings.FieldsSeq(r.topics) {
+						wants[r.topics].topics = append(wants[r.topics].topics, topics[name])
+					}
 				}
-				members = append(members, m)
+				id, instance, _ := strings.Cut(r.id, "=")
+				members = append(members, candidate{id, instance, wants[r.topics], parsePlaces(r.has)})
 			}
-			for i, got := range assign(c.assignor, members, partitions) {
+			for i, got := range assign(c.assignor, members) {
 				if got.String() != c.rows[i].want {
 					t.Errorf("%s gets %v, want %s", c.rows[i].id, got, c.rows[i].want)
 				}
@@ -107,29 +110,32 @@ func TestAssignors(t *testing.T) {
 //   - a second run moves nothing.
 func TestAssignorsAlways(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		partitions := map[topic.ID]int32{}
-		var topics []topic.ID
+		var topics []Topic
 		for i := range rapid.IntRange(1, 5).Draw(t, "topics") {
-			id := topic.ID{byte('t' + i)}
-			topics = append(topics, id)
-			partitions[id] = rapid.Int32Range(1, 12).Draw(t, "partitions")
+			name := string(rune('t' + i))
+			topics = append(topics, Topic{name, topicID(name), rapid.Int32Range(1, 12).Draw(t, "partitions")})
 		}
 		same := rapid.Bool().Draw(t, "all want the same")
 		members := make([]candidate, rapid.IntRange(1, 8).Draw(t, "members"))
 		for i := range members {
-			members[i] = candidate{id: fmt.Sprint("m", i)}
-			for _, id := range topics {
-				if same || rapid.Bool().Draw(t, "wants") {
-					members[i].topics = append(members[i].topics, id)
+			members[i] = candidate{id: fmt.Sprint("m", i), wants: &subscription{}}
+			switch {
+			case same && i > 0, !same && i > 0 && rapid.Bool().Draw(t, "like the one before"):
+				members[i].wants = members[i-1].wants
+			default:
+				for _, want := range topics {
+					if same || rapid.Bool().Draw(t, "wants") {
+						members[i].wants.topics = append(members[i].wants.topics, want)
+					}
 				}
 			}
 		}
 		// What they have: anything, even partitions that are gone or that they do not want.
 		had := make([][]place, len(members))
-		for _, id := range topics {
-			for n := range partitions[id] + 2 {
+		for _, want := range topics {
+			for n := range want.Partitions + 2 {
 				if owner := rapid.IntRange(-1, len(members)-1).Draw(t, "owner"); owner >= 0 {
-					had[owner] = append(had[owner], place{id, n})
+					had[owner] = append(had[owner], place{want.ID, n})
 				}
 			}
 		}
@@ -137,27 +143,38 @@ func TestAssignorsAlways(t *testing.T) {
 			members[i].has = newPlaces(had[i]...)
 		}
 		for _, assignor := range []string{uniformAssignor, rangeAssignor} {
-			got := assign(assignor, members, partitions)
-			if again := assign(assignor, members, partitions); fmt.Sprint(again) != fmt.Sprint(got) {
+			got := assign(assignor, members)
+			if again := assign(assignor, members); fmt.Sprint(again) != fmt.Sprint(got) {
 				t.Fatalf("%s: %v, and then %v", assignor, got, again)
 			}
-			checkAssignment(t, members, partitions, got)
+			checkAssignment(t, members, got)
 		}
-		got := assignUniform(members, partitions)
+		got := assign(uniformAssignor, members)
 		checkBalance(t, members, got)
 		if same {
-			checkMoves(t, members, partitions, got)
+			checkMoves(t, members, topics, got)
 		}
 		for i := range members {
 			members[i].has = got[i]
 		}
-		if again := assignUniform(members, partitions); fmt.Sprint(again) != fmt.Sprint(got) {
+		if again := assign(uniformAssignor, members); fmt.Sprint(again) != fmt.Sprint(got) {
 			t.Fatalf("a second run makes of %v %v", got, again)
 		}
 	})
 }
 
-func checkAssignment(t *rapid.T, members []candidate, partitions map[topic.ID]int32, got []places) {
+// subscribers returns the members that want each topic.
+func subscribers(members []candidate) map[Topic][]int {
+	by := map[Topic][]int{}
+	for i, m := range members {
+		for _, t := range m.wants.topics {
+			by[t] = append(by[t], i)
+		}
+	}
+	return by
+}
+
+func checkAssignment(t *rapid.T, members []candidate, got []places) {
 	owner := map[place]int{}
 	for i, s := range got {
 		for _, p := range s {
@@ -165,26 +182,29 @@ func checkAssignment(t *rapid.T, members []candidate, partitions map[topic.ID]in
 				t.Fatalf("%v goes to members %d and %d", p, other, i)
 			}
 			owner[p] = i
-			if !slices.Contains(members[i].topics, p.topic) || p.partition >= partitions[p.topic] {
+			if !slices.ContainsFunc(members[i].wants.topics, func(t Topic) bool { return t.ID == p.topic && p.partition < t.Partitions }) {
 				t.Fatalf("member %d gets %v, which it does not want or which does not exist", i, p)
 			}
 		}
 	}
-	for id := range subscribers(members) {
-		for n := range partitions[id] {
-			if _, ok := owner[place{id, n}]; !ok {
-				t.Fatalf("%v goes to nobody", place{id, n})
+	for want := range subscribers(members) {
+		for n := range want.Partitions {
+			if _, ok := owner[place{want.ID, n}]; !ok {
+				t.Fatalf("%v goes to nobody", place{want.ID, n})
 			}
 		}
 	}
 }
 
 func checkBalance(t *rapid.T, members []candidate, got []places) {
-	for i, s := range got {
-		for _, p := range s {
-			for _, m := range subscribers(members)[p.topic] {
+	for want, all := range subscribers(members) {
+		for i, s := range got {
+			if !slices.ContainsFunc(s, func(p place) bool { return p.topic == want.ID }) {
+				continue
+			}
+			for _, m := range all {
 				if len(s) > len(got[m])+1 {
-					t.Fatalf("member %d has %d, member %d who would take %v has %d", i, len(s), m, p, len(got[m]))
+					t.Fatalf("member %d has %d, member %d who would take some of %s has %d", i, len(s), m, want.Name, len(got[m]))
 				}
 			}
 		}
@@ -193,15 +213,19 @@ func checkBalance(t *rapid.T, members []candidate, got []places) {
 
 // checkMoves compares with the most that can stay: each member at most the larger share, and only as many of them the
 // larger one as there is.
-func checkMoves(t *rapid.T, members []candidate, partitions map[topic.ID]int32, got []places) {
+func checkMoves(t *rapid.T, members []candidate, topics []Topic, got []places) {
 	total := 0
-	for _, n := range partitions {
-		total += int(n)
+	exists := map[place]bool{}
+	for _, want := range topics {
+		for n := range want.Partitions {
+			exists[place{want.ID, n}] = true
+			total++
+		}
 	}
 	share, larger := total/len(members), total%len(members)
 	stay, most := 0, 0
 	for i, m := range members {
-		valid := len(m.has.filter(func(p place) bool { return p.partition < partitions[p.topic] }))
+		valid := len(m.has.filter(func(p place) bool { return exists[p] }))
 		most += min(valid, share)
 		if valid > share && larger > 0 {
 			most++

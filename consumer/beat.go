@@ -3,7 +3,6 @@ package consumer
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"time"
 )
 
@@ -141,7 +140,7 @@ func (g *consumerGroup) recognize(r *HeartbeatRequest) (*consumerMember, error) 
 	switch {
 	case r.Epoch != m.epoch && !missed:
 		return nil, fmt.Errorf("%w: it is at %d, not %d", ErrFencedEpoch, m.epoch, r.Epoch)
-	case r.interestSize() > m.interestSize() && !g.hasRoom(r, m):
+	case r.interestSize() > m.size && !g.hasRoom(r, m):
 		return nil, ErrGroupFull
 	}
 	return m, nil
@@ -189,18 +188,10 @@ func (g *consumerGroup) hasRoom(r *HeartbeatRequest, self *consumerMember) bool 
 	size := r.interestSize()
 	for _, m := range g.members {
 		if m != self {
-			size += m.interestSize()
+			size += m.size
 		}
 	}
 	return size <= MaxGroupBytes
-}
-
-func (m *consumerMember) interestSize() int {
-	n := len(m.regex)
-	for _, name := range m.names {
-		n += len(name)
-	}
-	return n
 }
 
 // update takes over what r says of its member, and says whether the subscription is another one.
@@ -218,25 +209,24 @@ func (g *consumerGroup) update(m *consumerMember, r *HeartbeatRequest) bool {
 	if r.RebalanceTimeout > 0 {
 		next.rebalance = r.RebalanceTimeout
 	}
-	names := m.names
+	wants := m.interest
+	if r.Epoch == JoinEpoch {
+		wants = interest{}
+	}
 	if r.Topics != nil {
-		names = slices.Compact(slices.Sorted(slices.Values(r.Topics)))
+		wants.names = r.Topics
 	}
-	switch {
-	case r.Regex != nil:
-		next.regex = *r.Regex
-	case r.Epoch == JoinEpoch:
-		next.regex = ""
+	if r.Regex != nil {
+		wants.regex = *r.Regex
 	}
-	if r.Epoch == JoinEpoch && r.Topics == nil {
-		names = nil
+	if r.Topics != nil || r.Regex != nil {
+		wants = newInterest(wants.names, wants.regex)
 	}
-	isNew := m.rebalance == 0
-	changed := isNew || next.regex != m.regex || !slices.Equal(names, m.names)
+	changed := wants.key != m.key // also for a new member, which has none
 	if changed || next != m.profile {
 		g.touch(m.id)
 	}
-	m.profile, m.names = next, names
+	m.profile, m.interest = next, wants
 	return changed
 }
 
@@ -248,9 +238,9 @@ func (g *consumerGroup) leave(r *HeartbeatRequest, now time.Time) (*HeartbeatRes
 	}
 	if r.Epoch == AwayEpoch {
 		m.epoch = AwayEpoch
-		m.revoking, m.revokeBy = nil, time.Time{}
+		m.revokeBy = time.Time{}
 		m.expires = now.Add(g.settings.ConsumerSession)
-		m.stamp()
+		g.hold(m, m.assigned, nil)
 		g.touch(m.id)
 	} else {
 		g.drop(m)

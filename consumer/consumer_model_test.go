@@ -350,6 +350,14 @@ func (w *consumerWorld) check(t *rapid.T) {
 			t.Fatalf("%s is not filed well: %+v", id, m)
 		}
 	}
+	for p, m := range g.holders {
+		if held[p] != m.id {
+			t.Fatalf("%v is filed under %s, %q has it", p, m.id, held[p])
+		}
+	}
+	if len(g.holders) != len(held) {
+		t.Fatalf("%d places are filed, %d are held", len(g.holders), len(held))
+	}
 	used := map[place]string{}
 	for _, c := range w.clients {
 		if w.member(c) {
@@ -371,7 +379,7 @@ func (w *consumerWorld) checkTargets(t *rapid.T) {
 	find := newResolver(w.topics)
 	for _, m := range g.sorted() {
 		for _, p := range m.target {
-			if !slices.ContainsFunc(find.wanted(m), func(t Topic) bool { return t.ID == p.topic && p.partition < t.Partitions }) {
+			if !slices.ContainsFunc(find.wanted(m.interest).topics, func(t Topic) bool { return t.ID == p.topic && p.partition < t.Partitions }) {
 				t.Fatalf("%s is to get %v, which it does not want or which is gone", m.id, p)
 			}
 		}

@@ -81,20 +81,23 @@ func decodeMember(id string, record []byte) (*consumerMember, error) {
 		return nil, errRecord
 	}
 	m := &consumerMember{id: id}
-	for _, s := range []*string{&m.instance, &m.rack, &m.client, &m.host, &m.regex, &m.assignor} {
+	var regex string
+	for _, s := range []*string{&m.instance, &m.rack, &m.client, &m.host, &regex, &m.assignor} {
 		*s = d.string()
 	}
 	m.rebalance = time.Duration(d.int64()) * time.Millisecond
+	var names []string
 	for n := d.uvarint(); n > 0 && !d.bad; n-- {
-		m.names = append(m.names, d.string())
+		names = append(names, d.string())
 	}
+	m.interest = newInterest(names, regex)
 	m.epoch, m.previous = d.int32(), d.int32()
 	m.target, m.assigned, m.revoking = d.places(), d.places(), d.places()
 	m.since = map[place]int32{}
 	for _, p := range slices.Concat(m.assigned, m.revoking) {
 		m.since[p] = d.int32()
 	}
-	if m.rebalance <= 0 || len(m.since) != len(m.assigned)+len(m.revoking) || !slices.IsSorted(m.names) {
+	if m.rebalance <= 0 || len(m.since) != len(m.assigned)+len(m.revoking) {
 		d.bad = true
 	}
 	return m, d.end()
@@ -135,24 +138,22 @@ func (d *decoder) places() places {
 // restorer puts a stored group together.
 type restorer struct {
 	*consumerGroup
-	held, aimed map[place]bool // places that members have, and that are targets
+	aimed map[place]bool // places that are targets
 }
 
-func newRestorer(g *consumerGroup) *restorer {
-	return &restorer{g, map[place]bool{}, map[place]bool{}}
-}
+func newRestorer(g *consumerGroup) *restorer { return &restorer{g, map[place]bool{}} }
 
 // restore takes in a stored member, with a session that starts now. It says no if the member contradicts the group or
 // another member: no place is ever given to two.
 func (r *restorer) restore(m *consumerMember, now time.Time) bool {
 	has := slices.Concat(m.assigned, m.revoking)
 	if m.epoch > r.targetEpoch || m.instance != "" && r.static[m.instance] != "" ||
-		slices.ContainsFunc(has, func(p place) bool { return r.held[p] }) ||
+		slices.ContainsFunc(has, func(p place) bool { return r.holders[p] != nil }) ||
 		slices.ContainsFunc(m.target, func(p place) bool { return r.aimed[p] }) {
 		return false
 	}
 	for _, p := range has {
-		r.held[p] = true
+		r.holders[p] = m
 	}
 	for _, p := range m.target {
 		r.aimed[p] = true

@@ -32,7 +32,8 @@ type consumerGroup struct {
 	emptySince  time.Time
 
 	members map[string]*consumerMember
-	static  map[string]string // instance id to member id
+	static  map[string]string         // instance id to member id
+	holders map[place]*consumerMember // who has a place assigned, or still has to give it up
 
 	wake time.Time // not later than any member's deadline; zero when there is none
 	out  output
@@ -42,7 +43,7 @@ type consumerGroup struct {
 type consumerMember struct {
 	id string
 	profile
-	names []string // of the topics it subscribes to, in order, each once
+	interest
 
 	epoch    int32 // AwayEpoch for a static member that will come back
 	previous int32 // the epoch before, which a client still has if an answer got lost
@@ -60,13 +61,17 @@ type consumerMember struct {
 type profile struct {
 	instance, rack string
 	client, host   string
-	regex          string // subscribes to topics by name too; "" to none
 	assignor       string // "" for any
 	rebalance      time.Duration
 }
 
 func newConsumerGroup(s Settings) *consumerGroup {
-	return &consumerGroup{settings: s, members: map[string]*consumerMember{}, static: map[string]string{}}
+	return &consumerGroup{
+		settings: s,
+		members:  map[string]*consumerMember{},
+		static:   map[string]string{},
+		holders:  map[place]*consumerMember{},
+	}
 }
 
 func (g *consumerGroup) status() status {
@@ -135,6 +140,7 @@ func (g *consumerGroup) touch(id string) {
 
 // drop forgets a member, which frees its places at once. bump has to follow.
 func (g *consumerGroup) drop(m *consumerMember) {
+	g.hold(m, nil, nil)
 	delete(g.members, m.id)
 	if m.instance != "" {
 		delete(g.static, m.instance)

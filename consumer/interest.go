@@ -5,58 +5,77 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"unique"
 )
 
-// resolver finds the topics that subscriptions mean.
+// interest is what a member subscribes to. Equal ones have equal keys, and most members of a group have equal ones.
+type interest struct {
+	names []string // of topics, in order, each once
+	regex string   // of whole names; "" for none
+	size  int      // bytes of both
+	key   unique.Handle[string]
+}
+
+func newInterest(names []string, regex string) interest {
+	i := interest{names: slices.Compact(slices.Sorted(slices.Values(names))), regex: regex, size: len(regex)}
+	key := appendString(nil, regex)
+	for _, name := range i.names {
+		i.size += len(name)
+		key = appendString(key, name)
+	}
+	i.key = unique.Make(string(key))
+	return i
+}
+
+// subscription is the topics that an interest means: those that exist, each once.
+type subscription struct{ topics []Topic }
+
+// resolver finds the topics that interests mean, each interest and each regex once.
 type resolver struct {
 	*catalog
-	matches map[string][]string // by regex: the names of topics
+	found map[unique.Handle[string]]*subscription
 }
 
-func newResolver(c *catalog) *resolver { return &resolver{c, map[string][]string{}} }
+func newResolver(c *catalog) *resolver {
+	return &resolver{c, map[unique.Handle[string]]*subscription{}}
+}
 
-// wanted returns the topics that m subscribes to and that exist, each once.
-func (r *resolver) wanted(m *consumerMember) []Topic {
-	var list []Topic
-	for _, name := range m.names {
+func (r *resolver) wanted(i interest) *subscription {
+	s := r.found[i.key]
+	if s != nil {
+		return s
+	}
+	s = &subscription{}
+	r.found[i.key] = s
+	for _, name := range i.names {
 		if t, ok := r.byName[name]; ok {
-			list = append(list, t)
+			s.topics = append(s.topics, t)
 		}
 	}
-	if m.regex == "" {
-		return list
+	if i.regex == "" {
+		return s
 	}
-	for _, name := range r.matching(m.regex) {
-		if _, twice := slices.BinarySearch(m.names, name); !twice {
-			list = append(list, r.byName[name])
+	re, err := wholeName(i.regex)
+	if err != nil {
+		return s // cannot be: it was checked when it came
+	}
+	for _, t := range r.topics {
+		if _, twice := slices.BinarySearch(i.names, t.Name); !twice && re.MatchString(t.Name) {
+			s.topics = append(s.topics, t)
 		}
 	}
-	return list
-}
-
-// matching returns the names of the topics that a regex matches.
-func (r *resolver) matching(regex string) []string {
-	names, ok := r.matches[regex]
-	if ok {
-		return names
-	}
-	if re, err := wholeName(regex); err == nil { // it was checked when it came
-		for _, t := range r.topics {
-			if re.MatchString(t.Name) {
-				names = append(names, t.Name)
-			}
-		}
-	}
-	r.matches[regex] = names
-	return names
+	return s
 }
 
 // wantedByAny returns the topics that members want, by name.
 func (g *consumerGroup) wantedByAny(c *catalog) map[string]Topic {
-	all := map[string]Topic{}
 	find := newResolver(c)
 	for _, m := range g.members {
-		for _, t := range find.wanted(m) {
+		find.wanted(m.interest)
+	}
+	all := map[string]Topic{}
+	for _, s := range find.found {
+		for _, t := range s.topics {
 			all[t.Name] = t
 		}
 	}

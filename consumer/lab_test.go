@@ -140,13 +140,13 @@ func attempt[T any](t *testing.T, w Wait[T]) (T, error) {
 func joining(group, client, id string) *JoinRequest {
 	return &JoinRequest{
 		Group: group, ClientID: client, MemberID: id, Host: "/127.0.0.1", ProtocolType: "consumer",
-		Protocols:      []Protocol{{"range", subscription("t")}},
+		Protocols:      []Protocol{{"range", kafkaSubscription("t")}},
 		SessionTimeout: 10 * time.Second, RebalanceTimeout: time.Minute,
 	}
 }
 
-// subscription is what a Kafka consumer says when it subscribes to one topic.
-func subscription(name string) []byte {
+// kafkaSubscription is what a Kafka consumer says when it subscribes to one topic.
+func kafkaSubscription(name string) []byte {
 	return append([]byte{0, 1, 0, 0, 0, 1, 0, byte(len(name))}, name...)
 }
 

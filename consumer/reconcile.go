@@ -3,8 +3,6 @@ package consumer
 import (
 	"slices"
 	"time"
-
-	"brokerd/topic"
 )
 
 // reconcile brings a member closer to its target. What it is to lose leaves its assignment, and is held until the client
@@ -32,35 +30,30 @@ func (g *consumerGroup) reconcile(m *consumerMember, r *HeartbeatRequest, now ti
 	if epoch != m.epoch {
 		m.previous, m.epoch = m.epoch, epoch
 	}
-	m.assigned, m.revoking = assigned, revoking
-	m.stamp()
+	g.hold(m, assigned, revoking)
 	g.touch(m.id)
 }
 
 // free returns those of the wanted places that no other member has.
 func (g *consumerGroup) free(self *consumerMember, wanted places) places {
-	for _, m := range g.members {
-		if len(wanted) == 0 {
-			break
-		}
-		if m != self {
-			wanted = wanted.minus(m.assigned).minus(m.revoking)
-		}
-	}
-	return wanted
+	return wanted.filter(func(p place) bool { return g.holders[p] == nil || g.holders[p] == self })
 }
 
-// stamp notes the member's epoch for the places that it got just now.
-func (m *consumerMember) stamp() {
-	since := make(map[place]int32, len(m.assigned)+len(m.revoking))
+// hold gives a member the places that it has from now on, and notes since which of its epochs it has them.
+func (g *consumerGroup) hold(m *consumerMember, assigned, revoking places) {
 	for _, p := range slices.Concat(m.assigned, m.revoking) {
+		delete(g.holders, p)
+	}
+	since := make(map[place]int32, len(assigned)+len(revoking))
+	for _, p := range slices.Concat(assigned, revoking) {
 		at, ok := m.since[p]
 		if !ok {
 			at = m.epoch
 		}
 		since[p] = at
+		g.holders[p] = m
 	}
-	m.since = since
+	m.assigned, m.revoking, m.since = assigned, revoking, since
 }
 
 // retarget gives every member a new target, if the group's epoch asks for it.
@@ -70,16 +63,11 @@ func (g *consumerGroup) retarget(c *catalog) {
 	}
 	members := g.sorted()
 	candidates := make([]candidate, len(members))
-	partitions := map[topic.ID]int32{}
 	find := newResolver(c)
 	for i, m := range members {
-		candidates[i] = candidate{id: m.id, instance: m.instance, has: m.target}
-		for _, t := range find.wanted(m) {
-			candidates[i].topics = append(candidates[i].topics, t.ID)
-			partitions[t.ID] = t.Partitions
-		}
+		candidates[i] = candidate{m.id, m.instance, find.wanted(m.interest), m.target}
 	}
-	for i, target := range assign(g.assignor(), candidates, partitions) {
+	for i, target := range assign(g.assignor(), candidates) {
 		if m := members[i]; !target.equal(m.target) {
 			m.target = target
 			g.touch(m.id)

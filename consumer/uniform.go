@@ -3,10 +3,7 @@ package consumer
 import (
 	"cmp"
 	"container/heap"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"brokerd/topic"
 )
@@ -15,69 +12,45 @@ import (
 // they have, what nobody has goes to whoever has least, and then the one that has most gives one to the one that has least
 // until they differ by one at most. When all members subscribe to the same topics, that is a perfect balance with the
 // fewest moves. When they do not, it ends when no partition can move to a subscriber that has two less than its owner.
-func assignUniform(members []candidate, partitions map[topic.ID]int32) []places {
-	u := newUniform(members, partitions)
-	u.keep(members, partitions)
+func assignUniform(members []candidate, lists [][]place) {
+	u := newUniform(members)
+	for i, m := range members {
+		u.keep(i, m)
+	}
 	for _, p := range u.pools {
-		u.distribute(p, partitions)
+		u.distribute(p)
 	}
 	u.balance()
-	lists := make([][]place, len(members))
 	for i, shares := range u.shares {
 		for _, s := range shares {
 			lists[i] = append(lists[i], s...)
 		}
 	}
-	return sets(lists)
-}
-
-// pool is the topics that have the same subscribers. Their partitions are alike for the balance.
-type pool struct {
-	index       int
-	topics      []topic.ID
-	subscribers []int // indexes of members
-	lightest    int   // of them, when the move with the number asked had been made
-	asked       int
 }
 
 // uniform is an assignment that is being made.
 type uniform struct {
-	pools  []*pool // those with few subscribers first, since they have the least choice
+	pools  []*pool
 	of     map[topic.ID]*pool
-	taken  map[place]bool
-	shares []map[int][]place // by member: its places by pool
-	load   []int             // by member: how many places it has
-	moves  int               // 1 and one more for each move that balance made
+	taken  map[topic.ID][]bool // by partition
+	shares []map[int][]place   // by member: its places by pool
+	load   []int               // by member: how many places it has
+	moves  int                 // 1 and one more for each move that balance made
 }
 
-func newUniform(members []candidate, partitions map[topic.ID]int32) *uniform {
+func newUniform(members []candidate) *uniform {
 	u := &uniform{
+		pools:  poolsOf(members),
 		of:     map[topic.ID]*pool{},
-		taken:  map[place]bool{},
+		taken:  map[topic.ID][]bool{},
 		shares: make([]map[int][]place, len(members)),
 		load:   make([]int, len(members)),
 		moves:  1,
 	}
-	bySubscribers := map[string]*pool{}
-	wanted := subscribers(members)
-	for _, id := range slices.SortedFunc(maps.Keys(wanted), func(a, b topic.ID) int { return place{topic: a}.compare(place{topic: b}) }) {
-		var key strings.Builder
-		for _, m := range wanted[id] {
-			key.WriteString(strconv.Itoa(m))
-			key.WriteByte(' ')
+	for _, p := range u.pools {
+		for _, t := range p.topics {
+			u.of[t.ID], u.taken[t.ID] = p, make([]bool, t.Partitions)
 		}
-		p := bySubscribers[key.String()]
-		if p == nil {
-			p = &pool{subscribers: wanted[id]}
-			bySubscribers[key.String()] = p
-			u.pools = append(u.pools, p)
-		}
-		p.topics = append(p.topics, id)
-		u.of[id] = p
-	}
-	slices.SortStableFunc(u.pools, func(a, b *pool) int { return cmp.Compare(len(a.subscribers), len(b.subscribers)) })
-	for i, p := range u.pools {
-		p.index = i
 	}
 	for i := range u.shares {
 		u.shares[i] = map[int][]place{}
@@ -90,30 +63,28 @@ func (u *uniform) give(member int, p *pool, what place) {
 	u.load[member]++
 }
 
-// keep leaves members what they have, as far as they still want it and it exists.
-func (u *uniform) keep(members []candidate, partitions map[topic.ID]int32) {
-	for i, m := range members {
-		wants := make(map[topic.ID]bool, len(m.topics))
-		for _, id := range m.topics {
-			wants[id] = true
+// keep leaves a member what it has, as far as it still wants it and it exists.
+func (u *uniform) keep(member int, m candidate) {
+	for _, what := range m.has {
+		p := u.of[what.topic]
+		if p == nil || int(what.partition) >= len(u.taken[what.topic]) {
+			continue
 		}
-		for _, what := range m.has {
-			if wants[what.topic] && what.partition < partitions[what.topic] {
-				u.taken[what] = true
-				u.give(i, u.of[what.topic], what)
-			}
+		if _, wants := slices.BinarySearch(p.subscribers, member); wants {
+			u.taken[what.topic][what.partition] = true
+			u.give(member, p, what)
 		}
 	}
 }
 
 // distribute gives the places of p that nobody has to the subscribers that have least.
-func (u *uniform) distribute(p *pool, partitions map[topic.ID]int32) {
+func (u *uniform) distribute(p *pool) {
 	queue := &needy{members: slices.Clone(p.subscribers), load: u.load}
 	heap.Init(queue)
-	for _, id := range p.topics {
-		for n := range partitions[id] {
-			if what := (place{id, n}); !u.taken[what] {
-				u.give(queue.members[0], p, what)
+	for _, t := range p.topics {
+		for n, taken := range u.taken[t.ID] {
+			if !taken {
+				u.give(queue.members[0], p, place{t.ID, int32(n)})
 				heap.Fix(queue, 0)
 			}
 		}
