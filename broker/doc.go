@@ -9,7 +9,8 @@
 //
 // Nothing starts a goroutine but Run's group, and what it runs:
 //
-//	one each        admin HTTP, log.Committer.Run, topic.Registry.Run, consumer.Groups.Run, the Kafka accept loop
+//	one each        admin HTTP, log.Committer.Run, topic.Registry.Run and Compact, consumer.Groups.Run, the Kafka accept
+//	                loop
 //	their helpers   the committer's sync workers; the store, the alarms and the sweep of the groups; HTTP requests
 //	two for each    client connection: its reader, which the accept loop starts, and its writer
 //

@@ -1,5 +1,5 @@
-// Package log keeps one partition's record batches in segment files: it appends, reads, commits, recovers, rolls and
-// retains them. FORMAT.md draws every byte it writes.
+// Package log keeps one partition's record batches in segment files: it appends, reads, commits, recovers, rolls,
+// retains and compacts them. FORMAT.md draws every byte it writes.
 //
 // # Watermarks
 //
@@ -26,6 +26,11 @@
 // Read finds the segment, asks its sparse index for a position, walks to the batch that holds the offset and returns a
 // Range of the file: whole batches, all durable, each one checked against its CRC once per process before it is first
 // given out. A damaged batch is withheld with a CorruptError that names its offsets; the batches around it are served.
+//
+// # Compaction
+//
+// Compact keeps the newest record of each key in the segments that are finished. It writes new ones beside them and swaps
+// them in; offsets never change, and a reader finds the next batch behind every gap.
 //
 // # Locks
 //

@@ -55,7 +55,9 @@ func (w *world) wantStored(p *Partition, want ...string) {
 
 func TestDue(t *testing.T) {
 	now := time.Now()
-	dirt := func(clean, dirty int64, age time.Duration) log.Dirt { return log.Dirt{Clean: clean, Dirty: dirty, Since: now.Add(-age)} }
+	dirt := func(clean, dirty int64, age time.Duration) log.Dirt {
+		return log.Dirt{Clean: clean, Dirty: dirty, Since: now.Add(-age)}
+	}
 	tests := []struct {
 		name string
 		c    Compaction
