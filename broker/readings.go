@@ -16,7 +16,7 @@ func topicMetrics() []metric[*topic.Topic] {
 			func(t *topic.Topic) float64 { return float64(t.Stats().RecordsIn.Load()) }, "topic"),
 		counter("topic_bytes_in_total", "Bytes of record batches appended.",
 			func(t *topic.Topic) float64 { return float64(t.Stats().BytesIn.Load()) }, "topic"),
-		counter("topic_records_out_total", "Records sent to consumers.",
+		counter("topic_records_out_total", "Records sent to consumers, by their offsets: those that compaction removed between them count.",
 			func(t *topic.Topic) float64 { return float64(t.Stats().RecordsOut.Load()) }, "topic"),
 		counter("topic_bytes_out_total", "Bytes of record batches sent to consumers.",
 			func(t *topic.Topic) float64 { return float64(t.Stats().BytesOut.Load()) }, "topic"),

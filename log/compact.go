@@ -15,9 +15,9 @@ type Compaction struct {
 	TombstoneAge time.Duration // keep a record without a value for this long after everything older is gone; < 0 = for ever
 	KeyMemory    int64         // bytes for the keys of one pass; a log with more keys takes more passes
 	UnpackLimit  int           // bytes of a batch's unpacked records; larger batches stay as they are; 0 takes 64 MiB
-	// Keep, if set, says of a batch that loses its last record whether its header must stay because a Projection needs
-	// it.
-	Keep func(header Batch) bool
+	// Keep, if set, returns the base offsets of batches whose headers must stay, even without a record, because the
+	// Projection needs them. It is asked when it is decided which batches Compact will look at.
+	Keep func() map[int64]bool
 }
 
 // Compacted says what Compact did.
@@ -27,8 +27,12 @@ type Compacted struct {
 	Bytes   int64 // reclaimed; negative when tombstones were dated and nothing was removed
 }
 
-// errChanged says that retention deleted a segment, or damage was found: what was planned is void.
-var errChanged = errors.New("segments changed")
+var (
+	// errChanged says that retention deleted a segment, or damage was found: what was planned is void.
+	errChanged = errors.New("segments changed")
+	// errFull says that the memory for keys is used up.
+	errFull = errors.New("key map is full")
+)
 
 // Compact keeps the newest record of each key (FORMAT.md, "Compaction") in the segments that Dirt counts, and returns
 // when it is through, or with ctx's error at the next batch. Reads, appends and retention go on meanwhile. It does not
@@ -71,28 +75,19 @@ type compactor struct {
 	o      Compaction
 	end    int64 // it goes up to here, however far the log grows meanwhile
 	filter filter
+	keep   map[int64]bool // base offsets of batches whose headers stay
 
 	segmentBytes int64 // of new segments
 	interval     int   // of their indexes
 
 	buf   *[]byte // borrowed, for walking
 	batch []byte  // the batch that is looked at
-	found []foundKey
 	done  Compacted
-}
-
-// foundKey is a record of the batch that is looked at.
-type foundKey struct {
-	key    keyHash
-	offset int64
 }
 
 func newCompactor(ctx context.Context, l *Log, now time.Time, o Compaction) (*compactor, error) {
 	if o.UnpackLimit <= 0 {
 		o.UnpackLimit = unpackLimit
-	}
-	if o.Keep == nil {
-		o.Keep = func(Batch) bool { return false }
 	}
 	c := &compactor{
 		ctx: ctx, log: l, now: now, o: o,
@@ -101,6 +96,9 @@ func newCompactor(ctx context.Context, l *Log, now time.Time, o Compaction) (*co
 	var err error
 	if c.end, err = l.freeze(now, o.MinLag); err != nil {
 		return nil, err
+	}
+	if o.Keep != nil {
+		c.keep = o.Keep()
 	}
 	c.segmentBytes, c.interval = l.sizes()
 	c.buf = l.o.Files.buffer()
@@ -176,48 +174,50 @@ func (c *compactor) collect(keys *keyMap, pieces []piece, from int64) error {
 		if p.end <= from {
 			continue
 		}
-		full := false
 		err := c.walk(p, func(file *openFile, st stretch, _ *stretch) error {
-			if full || st.header == nil || st.next <= from || st.header.Control() {
+			if st.header == nil || st.next <= from || st.header.Control() {
 				return nil
 			}
 			b, err := c.load(file, st)
 			if err != nil {
 				return err
 			}
-			full, err = c.collectBatch(keys, b, from)
-			return err
+			return c.collectBatch(keys, b, from)
 		})
-		if err != nil || full {
+		if errors.Is(err, errFull) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// collectBatch is false when all of b's keys fitted in. The keys of a batch that no reader can unpack do not count.
-func (c *compactor) collectBatch(keys *keyMap, b Batch, from int64) (full bool, err error) {
+// collectBatch puts the keys of one batch into the map: errFull when they do not all fit. A batch that no reader can
+// unpack or parse to its end replaces nothing.
+func (c *compactor) collectBatch(keys *keyMap, b Batch, from int64) error {
 	records, err := c.filter.unpack(b)
-	if err != nil {
-		return false, unreadable(err)
+	if err == nil {
+		err = b.parse(records, func(Record, []byte) bool { return true })
 	}
-	c.found = c.found[:0]
+	if err != nil {
+		return unreadable(err)
+	}
+	full := false
 	err = b.parse(records, func(r Record, _ []byte) bool {
-		if r.Key != nil && r.Offset >= from {
-			c.found = append(c.found, foundKey{hashKey(r.Key), r.Offset})
+		if r.Key == nil || r.Offset < from {
+			return true
 		}
-		return true
+		if full = !keys.put(hashKey(r.Key), r.Offset); full {
+			keys.end = r.Offset
+		}
+		return !full
 	})
-	if err != nil {
-		return false, unreadable(err)
+	if full {
+		return errFull
 	}
-	for _, r := range c.found {
-		if !keys.put(r.key, r.offset) {
-			keys.end = r.offset
-			return true, nil
-		}
-	}
-	return false, nil
+	return err
 }
 
 // walk calls f for every stretch of a segment, with the one that follows it (nil at the end), as long as the segment is

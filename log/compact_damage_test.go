@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -178,11 +179,15 @@ func TestCompactInterruptedAnywhere(t *testing.T) {
 			case 2:
 				fs = fs.Crash(rand.New(rand.NewPCG(uint64(n), 0)))
 			}
+			found := scannedContents(t, fs, b.o.Dir)
 			b.reopen(fs)
 			if b.IndexesRebuilt > 0 || len(b.Log.Damaged()) > 0 || b.SkippedOffsets > 0 {
 				t.Fatalf("operation %d, %d: %+v", n, how, b.Recovery)
 			}
 			got := contents(t, b.Log)
+			if got != found {
+				t.Errorf("a scan before the start found\n%s, a reader after it\n%s", found, got)
+			}
 			if n == 0 && got != before {
 				t.Fatalf("before the first operation: %s", got)
 			}
@@ -201,6 +206,24 @@ func TestCompactInterruptedAnywhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// scannedContents is contents for a log that is not open.
+func scannedContents(t *testing.T, fs *memfs.FS, dir string) string {
+	t.Helper()
+	var all []string
+	err := Scan(fs, dir, func(f Found) error {
+		if f.Damage != nil {
+			t.Error(f.Damage)
+			return nil
+		}
+		all = append(all, describe(t, f.Batch))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(all, " ")
 }
 
 // A fault that passes costs a round; one after the new segment has taken over is final, but everything can be read.

@@ -198,9 +198,8 @@ func (m *compactModel) commit() { m.o.Committer.drain() }
 // round runs Compact at a later time.
 func (m *compactModel) round(t *rapid.T) error {
 	m.now = m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(t, "seconds")) * time.Second)
-	bases := m.table.bases()
 	o := m.c
-	o.Keep = func(h Batch) bool { return bases[h.BaseOffset()] }
+	o.Keep = m.table.bases
 	m.tried = append(m.tried, attempt{m.now, m.Log.bounds.Durable})
 	_, err := m.Compact(context.Background(), m.now, o)
 	return err

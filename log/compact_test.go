@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -306,7 +307,7 @@ func TestEmptyBatches(t *testing.T) {
 	b.put(50, "a=3", "c=4")
 	b.put(60, "c=5")
 	b.seal()
-	keep := func(h Batch) bool { return h.BaseOffset() == 0 }
+	keep := func() map[int64]bool { return map[int64]bool{0: true} }
 	b.compact(time.Now(), Compaction{Keep: keep})
 	b.want("0-2[ ] 6-7[ 6:b=3@300 ] 8-9[ 8:a=3@50 ] 10-10[ 10:c=5@60 ]")
 	empty := batchesFrom(t, b.Log, 0, 1)[0]
@@ -336,6 +337,54 @@ func TestEmptyBatches(t *testing.T) {
 	b.seal()
 	b.compact(time.Now(), Compaction{TombstoneAge: -1})
 	b.want("11-11[ 11:c=6@70 ] 12-13[ 12:b=4@80 13:a=4@81 ] 17-17[ 17:q=3@99 ]")
+}
+
+// A segment of which nothing is left, and that has no neighbour to go into, leaves an empty file in its place.
+func TestEmptySegment(t *testing.T) {
+	fs := memfs.New()
+	b := openBench(t, fs)
+	b.put(1, "a=1")
+	b.seal()
+	b.put(1, "a=2")
+	b.put(1, "b=1")
+	b.put(1, "c=1")
+	b.seal()
+	b.rot(2)
+	b.compact(time.Now(), Compaction{})
+	for range 2 {
+		if len(b.segments) != 3 || b.segments[0].size != 0 {
+			t.Errorf("%d segments, the first one has %d bytes", len(b.segments), b.segments[0].size)
+		}
+		b.want("1-1[ 1:a=2@1 ] 3-3[ 3:c=1@1 ]")
+		b.checkFiles()
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.reopen(fs)
+	}
+}
+
+// What does not change is not written.
+func TestCompactWritesOnlyWhatChanges(t *testing.T) {
+	fs := memfs.New()
+	b := openBench(t, fs)
+	for i := range 60 { // some segments, too large to go into one
+		b.put(1, fmt.Sprintf("k%d=%0100d", i, i))
+	}
+	b.put(1, "k30=new", "k31=new")
+	b.seal()
+	before := slices.Clone(b.segments)
+	b.compact(time.Now(), Compaction{})
+	same := 0
+	for _, s := range before {
+		if slices.Contains(b.segments, s) {
+			same++
+		}
+	}
+	if same < len(before)-3 {
+		t.Errorf("%d of %d segments are as they were", same, len(before))
+	}
+	b.checkFiles()
 }
 
 func TestLastBatchOfTheRangeStays(t *testing.T) {

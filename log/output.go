@@ -10,15 +10,15 @@ import (
 // outputBuffer is how much is written at once to a new segment.
 const outputBuffer = 1 << 20
 
-// output is a new segment that compaction writes beside the ones it is to replace.
+// output is a new segment that compaction writes beside the ones it is to replace. As long as it is the same as the first
+// of those, nothing is written.
 type output struct {
 	fs      vfs.FS
-	file    vfs.File
 	segment *segment // as it will be when it is swapped in
-	buf     []byte   // not written yet
 	from    []piece  // the segments that are in it
-	changed bool     // it differs from them
 	removed int64    // records that are not in it any more
+	file    vfs.File // nil until it differs
+	buf     []byte   // not written to it yet
 }
 
 // piece is a finished segment and the offset that its successor begins with.
@@ -27,18 +27,8 @@ type piece struct {
 	end int64
 }
 
-// newOutput makes the file, over what an earlier attempt may have left.
-func newOutput(fs vfs.FS, first piece) (*output, error) {
-	s := newSegment(path.Dir(first.path), first.base)
-	o := &output{fs: fs, segment: s, buf: make([]byte, 0, outputBuffer)}
-	if err := o.removeFiles(); err != nil {
-		return nil, err
-	}
-	var err error
-	if o.file, err = fs.Create(s.path + cleanedSuffix); err != nil {
-		return nil, fmt.Errorf("create segment: %w", err)
-	}
-	return o, nil
+func newOutput(fs vfs.FS, first piece) *output {
+	return &output{fs: fs, segment: newSegment(path.Dir(first.path), first.base)}
 }
 
 // begin takes note of the next segment that is written into it.
@@ -48,7 +38,23 @@ func (o *output) begin(p piece) {
 	}
 	o.segment.last = p.last
 	o.from = append(o.from, p)
-	o.changed = o.changed || len(o.from) > 1
+}
+
+// differ makes the file, over what an earlier attempt may have left. Up to here it is the same as the first old segment.
+func (o *output) differ(old vfs.File) error {
+	if o.file != nil {
+		return nil
+	}
+	if err := o.removeFiles(); err != nil {
+		return err
+	}
+	var err error
+	if o.file, err = o.fs.Create(o.segment.path + cleanedSuffix); err != nil {
+		return fmt.Errorf("create segment: %w", err)
+	}
+	same := o.segment.size
+	o.segment.size, o.buf = 0, make([]byte, 0, outputBuffer)
+	return o.copy(old, 0, same)
 }
 
 // end is the offset that follows the segments in it.
@@ -68,20 +74,34 @@ func (o *output) addDamage(d CorruptError, raw vfs.File) error {
 	from := d.Position
 	d.Position = o.segment.size
 	o.segment.damage = append(o.segment.damage, d)
-	for left := d.Length; left > 0; {
-		b := make([]byte, min(left, outputBuffer))
-		if n, err := raw.ReadAt(b, from); n < len(b) {
-			return fmt.Errorf("read damaged bytes: %w", err)
+	if o.file == nil {
+		o.segment.size += d.Length
+		return nil
+	}
+	return o.copy(raw, from, d.Length)
+}
+
+// copy writes n bytes of an old segment as they are.
+func (o *output) copy(old vfs.File, from, n int64) error {
+	b := make([]byte, min(n, outputBuffer))
+	for ; n > 0; n -= int64(len(b)) {
+		b = b[:min(n, outputBuffer)]
+		if got, err := old.ReadAt(b, from); got < len(b) {
+			return fmt.Errorf("read segment: %w", err)
 		}
 		if err := o.write(b); err != nil {
 			return err
 		}
-		from, left = from+int64(len(b)), left-int64(len(b))
+		from += int64(len(b))
 	}
 	return nil
 }
 
 func (o *output) write(b []byte) error {
+	if o.file == nil {
+		o.segment.size += int64(len(b))
+		return nil
+	}
 	if len(o.buf)+len(b) > outputBuffer {
 		if err := o.flush(); err != nil {
 			return err
@@ -126,6 +146,9 @@ func (o *output) finish() error {
 
 // discard gives it up.
 func (o *output) discard() {
+	if o.file == nil {
+		return
+	}
 	_ = o.file.Close()
 	_ = o.removeFiles() // or the next attempt does, or the next Open
 }

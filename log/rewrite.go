@@ -8,11 +8,8 @@ import (
 // replace writes what is left of the first segments, as many as fit into one, and puts it in their place. It returns
 // how many they were.
 func (c *compactor) replace(pieces []piece) (n int, err error) {
-	out, err := newOutput(c.log.o.FS, pieces[0])
-	if err != nil {
-		return 0, err
-	}
-	if err := c.fill(out, pieces); err != nil || !out.changed {
+	out := newOutput(c.log.o.FS, pieces[0])
+	if err := c.fill(out, pieces); err != nil || out.file == nil {
 		out.discard()
 		return len(out.from), err
 	}
@@ -30,12 +27,15 @@ func (c *compactor) fill(out *output, pieces []piece) error {
 		if p.base >= c.filter.keys.end || !c.fits(out, p) {
 			break
 		}
+		if err := c.merge(out); err != nil {
+			return err
+		}
 		out.begin(p)
 		if err := c.rewrite(out, p); err != nil {
 			return err
 		}
 	}
-	if !out.changed {
+	if out.file == nil {
 		return nil
 	}
 	if err := out.finish(); err != nil {
@@ -45,6 +45,19 @@ func (c *compactor) fill(out *output, pieces []piece) error {
 		return c.log.fail(fmt.Errorf("sync directory: %w", err))
 	}
 	return nil
+}
+
+// merge gets an output ready for a further segment.
+func (c *compactor) merge(out *output) error {
+	if len(out.from) == 0 || out.file != nil {
+		return nil
+	}
+	first, err := c.open(out.from[0])
+	if err != nil {
+		return err
+	}
+	defer c.log.o.Files.release(first)
+	return out.differ(first)
 }
 
 // fits says that a segment may go into the output. One with damage stays on its own, so that what a reader makes of the
@@ -75,8 +88,11 @@ func (c *compactor) rewrite(out *output, p piece) error {
 		behindDamage = false
 		return c.emit(out, p, file, st, must)
 	})
+	if err != nil {
+		return err
+	}
 	c.keepMissing(out, p)
-	return err
+	return nil
 }
 
 // keepDamage copies damage. When nobody knew of it, the segment may have to be written again, on its own.
@@ -96,12 +112,16 @@ func (c *compactor) emit(out *output, p piece, file *openFile, st stretch, must 
 		return err
 	}
 	room := maxSegment - out.segment.size - (p.size - st.end)
-	left, removed, err := c.filter.apply(b, room, func(b Batch) bool { return must || c.o.Keep(b) })
+	left, removed, err := c.filter.apply(b, room, func(b Batch) bool { return must || c.keep[b.BaseOffset()] })
 	if err != nil {
 		return err
 	}
 	out.removed += removed
-	out.changed = out.changed || len(left) != len(b) || !slices.Equal(left[:HeaderSize], b[:HeaderSize])
+	if len(left) != len(b) || !slices.Equal(left[:HeaderSize], b[:HeaderSize]) {
+		if err := out.differ(file); err != nil {
+			return err
+		}
+	}
 	if left == nil {
 		return nil
 	}

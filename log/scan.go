@@ -1,9 +1,11 @@
 package log
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"syscall"
 
 	"brokerd/log/vfs"
@@ -28,37 +30,53 @@ func Scan(fs vfs.FS, name string, f func(Found) error) error {
 		return err
 	}
 	s := scanner{fs: fs, dir: dir, f: f}
-	for n, base := range segments {
+	for n, seg := range segments {
 		end := int64(-1)
 		if n+1 < len(segments) {
-			end = segments[n+1]
+			end = segments[n+1].base
 		}
-		if err := s.segment(base, end); err != nil {
-			return fmt.Errorf("scan %s: %w", path.Join(dir, fileName(base, segmentSuffix)), err)
+		if err := s.segment(seg, end); err != nil {
+			return fmt.Errorf("scan %s: %w", path.Join(dir, seg.name), err)
 		}
 	}
 	return nil
 }
 
-// listSegments returns the base offsets of the segments that name stands for, in order, and their directory.
-func listSegments(fs vfs.FS, name string) (dir string, bases []int64, err error) {
+// scannedFile is a file with the batches from offset base on.
+type scannedFile struct {
+	base int64
+	name string
+}
+
+// listSegments returns the segments that name stands for, in order, and their directory. A compacted segment whose swap
+// was interrupted stands in the place of those that it replaces, as it will when the log is opened.
+func listSegments(fs vfs.FS, name string) (dir string, segments []scannedFile, err error) {
 	entries, err := fs.List(name)
 	if errors.Is(err, syscall.ENOTDIR) {
 		base, ok := segmentBase(path.Base(name))
 		if !ok {
 			return "", nil, fmt.Errorf("scan %s: the name of a segment is 20 digits and %s", name, segmentSuffix)
 		}
-		return path.Dir(name), []int64{base}, nil
+		return path.Dir(name), []scannedFile{{base, path.Base(name)}}, nil
 	}
 	if err != nil {
 		return "", nil, err
 	}
 	for _, e := range entries {
 		if base, ok := segmentBase(e.Name); ok && !e.Dir {
-			bases = append(bases, base)
+			segments = append(segments, scannedFile{base, e.Name})
 		}
 	}
-	return name, bases, nil
+	for _, e := range entries {
+		base, end, ok := parseSwapName(e.Name)
+		if !ok {
+			continue
+		}
+		segments = slices.DeleteFunc(segments, func(s scannedFile) bool { return base <= s.base && s.base < end })
+		segments = append(segments, scannedFile{base, e.Name})
+	}
+	slices.SortFunc(segments, func(a, b scannedFile) int { return cmp.Compare(a.base, b.base) })
+	return name, segments, nil
 }
 
 type scanner struct {
@@ -70,9 +88,8 @@ type scanner struct {
 }
 
 // segment scans one segment; end is the base of the following one, or -1.
-func (s *scanner) segment(base, end int64) (err error) {
-	name := fileName(base, segmentSuffix)
-	file, err := s.fs.OpenRead(path.Join(s.dir, name))
+func (s *scanner) segment(seg scannedFile, end int64) (err error) {
+	file, err := s.fs.OpenRead(path.Join(s.dir, seg.name))
 	if err != nil {
 		return err
 	}
@@ -81,10 +98,10 @@ func (s *scanner) segment(base, end int64) (err error) {
 	if err != nil {
 		return err
 	}
-	s.next = max(s.next, base)
+	s.next = max(s.next, seg.base)
 	return newInspector(file, size).walk(0, s.next, func(st stretch) error {
 		s.next = st.next
-		found := Found{Segment: name, Position: st.pos, Damage: st.damage}
+		found := Found{Segment: seg.name, Position: st.pos, Damage: st.damage}
 		if st.damage == nil {
 			found.Batch, err = s.read(file, st)
 			if err != nil {
@@ -92,7 +109,7 @@ func (s *scanner) segment(base, end int64) (err error) {
 			}
 			return s.f(found)
 		}
-		found.Damage.Segment = name
+		found.Damage.Segment = seg.name
 		switch {
 		case !st.tail:
 		case end < 0:

@@ -102,21 +102,25 @@ func (p *Partition) Compactions() Compactions {
 	return Compactions{}
 }
 
+// sequenced are the base offsets of the batches that the producer table knows.
+func (p *Partition) sequenced() map[int64]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.table.Batches()
+}
+
 // compact runs one round. Only one is run at a time.
 func (p *Partition) compact(ctx context.Context, memory int64) (log.Compacted, error) {
 	if err := p.ready(); err != nil {
 		return log.Compacted{}, nil
 	}
 	c, began := p.topic.Config(), time.Now()
-	p.mu.Lock()
-	needed := p.table.Batches()
-	p.mu.Unlock()
 	did, err := p.log.Compact(ctx, began, log.Compaction{
 		MinLag:       c.Compaction.MinLag,
 		TombstoneAge: c.Compaction.DeleteRetention,
 		KeyMemory:    memory,
 		UnpackLimit:  max(unpackLimit, int(c.MaxMessageBytes)),
-		Keep:         func(b log.Batch) bool { return needed[b.BaseOffset()] },
+		Keep:         p.sequenced,
 	})
 	if ctx.Err() != nil || errors.Is(err, log.ErrClosed) { // the broker stops, or the topic was deleted
 		return did, nil
