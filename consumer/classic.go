@@ -112,20 +112,7 @@ func (g *classicGroup) sorted() []*member {
 
 // find checks that a request comes from a current member.
 func (g *classicGroup) find(id, instance string) (*member, error) {
-	if instance != "" {
-		owner, ok := g.static[instance]
-		if !ok {
-			return nil, ErrUnknownMember
-		}
-		if owner != id {
-			return nil, ErrFencedInstance
-		}
-	}
-	m, ok := g.members[id]
-	if !ok {
-		return nil, ErrUnknownMember
-	}
-	return m, nil
+	return current(g.members, g.static, id, instance)
 }
 
 // refresh starts m's session anew. While a request of m is parked the timer stays as it is.

@@ -116,20 +116,7 @@ func (g *consumerGroup) sorted() []*consumerMember {
 
 // find checks that a request comes from a current member.
 func (g *consumerGroup) find(id, instance string) (*consumerMember, error) {
-	if instance != "" {
-		owner, ok := g.static[instance]
-		if !ok {
-			return nil, ErrUnknownMember
-		}
-		if owner != id {
-			return nil, ErrFencedInstance
-		}
-	}
-	m, ok := g.members[id]
-	if !ok {
-		return nil, ErrUnknownMember
-	}
-	return m, nil
+	return current(g.members, g.static, id, instance)
 }
 
 // touch has the member of an id stored, or removed if there is none any more.

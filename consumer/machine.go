@@ -69,3 +69,22 @@ type fence func(place) error
 func anyPlace(place) error { return nil }
 
 func isDue(t, now time.Time) bool { return !t.IsZero() && !now.Before(t) }
+
+// current finds the member with this id. static holds the member id that owns each instance id: a request that names an
+// instance must come from its owner. Errors: ErrUnknownMember, ErrFencedInstance.
+func current[M any](members map[string]*M, static map[string]string, id, instance string) (*M, error) {
+	if instance != "" {
+		owner, ok := static[instance]
+		if !ok {
+			return nil, ErrUnknownMember
+		}
+		if owner != id {
+			return nil, ErrFencedInstance
+		}
+	}
+	m, ok := members[id]
+	if !ok {
+		return nil, ErrUnknownMember
+	}
+	return m, nil
+}

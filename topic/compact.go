@@ -22,23 +22,13 @@ type Compactions struct {
 // Compact compacts the logs of topics with cleanup.policy=compact until ctx is done. It works on one log at a time, so
 // that it takes one processor and the memory for one set of keys at most, and begins with the dirtiest.
 func (r *Registry) Compact(ctx context.Context) error {
-	tick := time.NewTicker(r.o.CompactEach)
-	defer tick.Stop()
-	said := make(map[*Partition]string) // the last complaint of each partition, so as not to repeat it
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			r.compactAll(ctx, said)
-		}
-	}
+	return rounds(ctx, r.o.CompactEach, r.compactAll)
 }
 
 // compactAll gives every partition that is due one round. A round that fails is tried again by the next call, and does
 // not keep the other partitions from theirs.
-func (r *Registry) compactAll(ctx context.Context, said map[*Partition]string) {
-	next := make(map[*Partition]string)
+func (r *Registry) compactAll(ctx context.Context, said *complaints) {
+	defer said.endPass()
 	for _, p := range r.dirty(time.Now()) {
 		if ctx.Err() != nil {
 			return
@@ -46,8 +36,7 @@ func (r *Registry) compactAll(ctx context.Context, said map[*Partition]string) {
 		did, err := p.compact(ctx, r.o.CompactMemory)
 		logger := r.o.Logger.With().Str("topic", p.topic.name).Int32("partition", p.index).Logger()
 		if err != nil {
-			next[p] = err.Error()
-			if said[p] != next[p] {
+			if said.news(p, err) {
 				logger.Error().Err(err).
 					Msg("compaction failed: all records are kept, it is tried again; check the disk")
 			}
@@ -55,10 +44,6 @@ func (r *Registry) compactAll(ctx context.Context, said map[*Partition]string) {
 		}
 		logger.Debug().Int64("records", did.Records).Int64("bytes", did.Bytes).Int("passes", did.Passes).
 			Msg("compacted: the records that newer ones replace were removed")
-	}
-	clear(said)
-	for p, complaint := range next {
-		said[p] = complaint
 	}
 }
 

@@ -89,7 +89,7 @@ func TestCompactAll(t *testing.T) {
 	w.put(both, keyed(t, log.Builder{}, "a=1", "a=2"))
 	w.put(events, keyed(t, log.Builder{}, "a=1", "a=2"))
 	w.stop()
-	w.compactAll(context.Background(), map[*Partition]string{})
+	w.compactAll(context.Background(), newComplaints())
 	w.wantStored(state, "2 a=2", "3 b=2")
 	w.wantStored(both, "1 a=2")
 	w.wantStored(events, "0 a=1", "1 a=2")
@@ -117,7 +117,7 @@ func TestDirtiestFirst(t *testing.T) {
 	a := w.partition("a", 0)
 	w.put(a, keyed(t, log.Builder{}, "a=1"))
 	w.stop()
-	w.compactAll(context.Background(), map[*Partition]string{})
+	w.compactAll(context.Background(), newComplaints())
 	w.restart()
 	a, b := w.partition("a", 0), w.partition("b", 1)
 	w.put(a, keyed(t, log.Builder{}, "a=2"))
@@ -147,7 +147,7 @@ func TestCompactKeepsSequences(t *testing.T) {
 	}
 	w.put(p, keyed(t, log.Builder{}, "x=2", "y=2", "z=2"))
 	w.stop()
-	w.compactAll(context.Background(), map[*Partition]string{})
+	w.compactAll(context.Background(), newComplaints())
 	w.wantStored(p, "16 x=2", "17 y=2", "18 z=2")
 	before := fmt.Sprint(p.Producers()[0].LastSequence)
 
@@ -191,7 +191,7 @@ func TestFailedCompactionIsTriedAgain(t *testing.T) {
 		w.put(p, keyed(t, log.Builder{}, "a=1", "a=2"))
 	}
 	w.stop()
-	said := map[*Partition]string{}
+	said := newComplaints()
 	w.disk.Fail(func(op memfs.Op) error {
 		if op.Kind == memfs.Write && strings.Contains(op.Name, "/0/") {
 			return syscall.ENOSPC

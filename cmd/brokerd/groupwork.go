@@ -80,26 +80,9 @@ func describeGroups(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON b
 	if err != nil {
 		return fmt.Errorf("describe groups: %w", err)
 	}
-	var failed []error
-	for i, name := range names {
-		text, err := describeGroup(ctx, adm, name, lags[name])
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		if asJSON {
-			err = printJSON(w, text)
-		} else {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			err = text.print(w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return errors.Join(failed...)
+	return printEach(w, names, asJSON, func(name string) (groupText, error) {
+		return describeGroup(ctx, adm, name, lags[name])
+	})
 }
 
 // describeGroup makes the text about a group of either type: g is what there is to know if it is a classic one.

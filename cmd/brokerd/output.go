@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -108,4 +109,32 @@ func orDash(n *int64) string {
 		return "-"
 	}
 	return strconv.FormatInt(*n, 10)
+}
+
+// text is an answer for people that is also one for machines.
+type text interface{ print(w io.Writer) error }
+
+// printEach prints what describe says about each name, an empty line between two, or a JSON object each. A name that
+// fails does not keep the others from being printed.
+func printEach[T text](w io.Writer, names []string, asJSON bool, describe func(name string) (T, error)) error {
+	var failed []error
+	for i, name := range names {
+		t, err := describe(name)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if asJSON {
+			err = printJSON(w, t)
+		} else {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			err = t.print(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
 }

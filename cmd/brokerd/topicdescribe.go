@@ -40,26 +40,9 @@ func describeTopics(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON, 
 		return fmt.Errorf("describe topics: %w", err)
 	}
 	sizes := topicSizes(ctx, adm)
-	var failed []error
-	for i, name := range names {
-		t, err := describeTopic(ctx, adm, details[name], sizes, all)
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		if asJSON {
-			err = printJSON(w, t)
-		} else {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			err = t.print(w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return errors.Join(failed...)
+	return printEach(w, names, asJSON, func(name string) (topicText, error) {
+		return describeTopic(ctx, adm, details[name], sizes, all)
+	})
 }
 
 func describeTopic(ctx context.Context, adm *kadm.Client, d kadm.TopicDetail, sizes sizes, all bool) (topicText, error) {
