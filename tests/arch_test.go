@@ -15,15 +15,22 @@ const module = "brokerd"
 // never import each other. tests/ and clients/ stand beside it.
 func ladder() map[string]int {
 	return map[string]int{
-		"log/vfs":       0,
-		"log":           1,
-		"producer":      2,
-		"topic":         3,
-		"consumer":      4,
-		"broker/kafka":  5,
-		"broker":        6,
-		"cmd/brokerd":   7,
-		"log/vfs/memfs": 1,
+		"log/vfs":           0,
+		"log/vfs/memfs":     10,
+		"log":               10,
+		"topic/subject":     10,
+		"producer":          20,
+		"topic/message":     20,
+		"topic":             30,
+		"topic/stream":      35,
+		"consumer":          40,
+		"consumer/durable":  45,
+		"broker/nats/wire":  45,
+		"broker/nats/route": 45,
+		"broker/kafka":      50,
+		"broker/nats":       50,
+		"broker":            60,
+		"cmd/brokerd":       70,
 	}
 }
 

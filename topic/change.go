@@ -17,6 +17,8 @@ type Spec struct {
 	Partitions   int32 // -1 takes the default
 	Settings     map[string]string
 	ValidateOnly bool
+	Stream       []byte // what topic/stream keeps with the topic; nil for a topic made through Kafka
+	Memory       bool   // the log is kept in memory, and the topic is gone after a stop
 }
 
 // Create makes a topic; when it returns, the topic survives a crash. With ValidateOnly it only says what would happen: the
@@ -143,6 +145,12 @@ func (r *Registry) Alter(name string, changes []Change, validateOnly bool) error
 // Replace sets exactly these settings and unsets all others (Kafka's AlterConfigs). ErrNotFound, ErrBadConfig.
 func (r *Registry) Replace(name string, settings map[string]string, validateOnly bool) error {
 	return r.reset(name, validateOnly, func(levels) (overrides, error) { return parseOverrides(settings) })
+}
+
+// AlterStream replaces what topic/stream keeps with the topic, and changes settings, both or neither. ErrNotFound,
+// ErrBadConfig.
+func (r *Registry) AlterStream(name string, stream []byte, changes []Change) error {
+	panic("topic: AlterStream")
 }
 
 // reset gives a topic the settings that edit makes of its present ones. They take effect at once.

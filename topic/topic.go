@@ -42,6 +42,12 @@ func (t *Topic) Created() time.Time { return t.created }
 // count what they send.
 func (t *Topic) Stats() *Stats { return &t.stats }
 
+// Stream is what topic/stream keeps with the topic; nil for a topic made through Kafka.
+func (t *Topic) Stream() []byte { panic("topic: Stream") }
+
+// Memory says that the log is kept in memory.
+func (t *Topic) Memory() bool { panic("topic: Memory") }
+
 // Partitions returns all partitions, in order. The caller does not change the slice.
 func (t *Topic) Partitions() []*Partition { return t.state.Load().partitions }
 

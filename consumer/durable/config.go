@@ -1,0 +1,65 @@
+package durable
+
+import "time"
+
+// Config is a consumer's configuration in the form of JetStream's API; it is stored like that. Durations are in
+// nanoseconds.
+type Config struct {
+	Durable           string            `json:"durable_name,omitempty"`
+	Name              string            `json:"name,omitempty"`
+	Description       string            `json:"description,omitempty"`
+	DeliverPolicy     DeliverPolicy     `json:"deliver_policy"`
+	StartSeq          uint64            `json:"opt_start_seq,omitempty"`
+	StartTime         *time.Time        `json:"opt_start_time,omitempty"`
+	AckPolicy         AckPolicy         `json:"ack_policy"`
+	AckWait           time.Duration     `json:"ack_wait,omitempty"`
+	MaxDeliver        int               `json:"max_deliver,omitempty"`
+	Backoff           []time.Duration   `json:"backoff,omitempty"`
+	FilterSubject     string            `json:"filter_subject,omitempty"`
+	FilterSubjects    []string          `json:"filter_subjects,omitempty"`
+	ReplayPolicy      ReplayPolicy      `json:"replay_policy"`
+	RateLimit         uint64            `json:"rate_limit_bps,omitempty"` // bits per second
+	SampleFrequency   string            `json:"sample_freq,omitempty"`
+	MaxWaiting        int               `json:"max_waiting,omitempty"`
+	MaxAckPending     int               `json:"max_ack_pending,omitempty"`
+	FlowControl       bool              `json:"flow_control,omitempty"`
+	HeadersOnly       bool              `json:"headers_only,omitempty"`
+	MaxBatch          int               `json:"max_batch,omitempty"`
+	MaxExpires        time.Duration     `json:"max_expires,omitempty"`
+	MaxBytes          int               `json:"max_bytes,omitempty"`
+	DeliverSubject    string            `json:"deliver_subject,omitempty"`
+	DeliverGroup      string            `json:"deliver_group,omitempty"`
+	Heartbeat         time.Duration     `json:"idle_heartbeat,omitempty"`
+	InactiveThreshold time.Duration     `json:"inactive_threshold,omitempty"`
+	Replicas          int               `json:"num_replicas"`
+	MemoryStorage     bool              `json:"mem_storage,omitempty"`
+	Direct            bool              `json:"direct,omitempty"`
+	Metadata          map[string]string `json:"metadata,omitempty"`
+	PauseUntil        *time.Time        `json:"pause_until,omitempty"`
+	PriorityGroups    []string          `json:"priority_groups,omitempty"`
+	PriorityPolicy    string            `json:"priority_policy,omitempty"`
+	PinnedTTL         time.Duration     `json:"priority_timeout,omitempty"`
+}
+
+// Words of the configuration, as they stand in JSON.
+type (
+	DeliverPolicy string
+	AckPolicy     string
+	ReplayPolicy  string
+)
+
+const (
+	DeliverAll            DeliverPolicy = "all"
+	DeliverLast           DeliverPolicy = "last"
+	DeliverNew            DeliverPolicy = "new"
+	DeliverByStartSeq     DeliverPolicy = "by_start_sequence"
+	DeliverByStartTime    DeliverPolicy = "by_start_time"
+	DeliverLastPerSubject DeliverPolicy = "last_per_subject"
+
+	AckNone     AckPolicy = "none"
+	AckAll      AckPolicy = "all"
+	AckExplicit AckPolicy = "explicit"
+
+	ReplayInstant  ReplayPolicy = "instant"
+	ReplayOriginal ReplayPolicy = "original"
+)
