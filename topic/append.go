@@ -20,8 +20,8 @@ type Appended struct {
 
 // Append checks a producer's batch (log.CheckBatch and the topic's settings) and its sequence, and appends it. It does
 // not wait: use WaitDurable(Last), also for a duplicate, before acknowledging.
-// Errors: the log's, the producer's, ErrTooLarge, ErrBadTimestamp, ErrKeyless, ErrNotFound after deletion; a RecordsError
-// when the records at fault are known.
+// Errors: the log's, the producer's, the follower's, ErrTooLarge, ErrBadTimestamp, ErrKeyless, ErrNotFound after deletion; a
+// RecordsError when the records at fault are known.
 func (p *Partition) Append(b log.Batch) (Appended, error) {
 	if err := p.ready(); err != nil {
 		return Appended{}, err
@@ -43,17 +43,19 @@ func (p *Partition) Append(b log.Batch) (Appended, error) {
 	if duplicate != nil {
 		return Appended{Base: duplicate.Base, Last: duplicate.Last, LogAppendTime: -1, Duplicate: true}, nil
 	}
-	now, stamp := time.Now(), int64(-1)
+	if p.follower != nil {
+		if err := p.follower.Admit(Tail{p}, b); err != nil {
+			return Appended{}, err
+		}
+	}
+	stamp := int64(-1)
 	if c.LogAppendTime {
-		stamp = p.stamp(b, now)
+		stamp = p.stamp(b, time.Now())
 	}
-	at, err := p.log.Append(b)
+	at, err := p.append(b)
 	if err != nil {
-		return Appended{}, p.explain(err)
+		return Appended{}, err
 	}
-	p.table.Commit(b, now)
-	p.topic.stats.RecordsIn.Add(int64(b.Count()))
-	p.topic.stats.BytesIn.Add(b.Size())
 	return Appended{Base: at.Base, Last: at.Last, LogAppendTime: stamp}, nil
 }
 

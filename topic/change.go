@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"time"
@@ -43,7 +44,7 @@ func (r *Registry) Create(s Spec) (*Topic, error) {
 		return nil, err
 	}
 	t := &Topic{name: s.Name, created: time.Now().UTC(), broker: r.broker}
-	t.state.Store(&state{settings: settings, config: config})
+	t.state.Store(&state{settings: settings, config: config, stream: bytes.Clone(s.Stream)})
 	if s.ValidateOnly {
 		t.pretend(partitions)
 		return t, nil
@@ -139,22 +140,32 @@ func (r *Registry) unlist(name string) (*Topic, error) {
 
 // Alter changes settings, all or none. ErrNotFound, ErrBadConfig.
 func (r *Registry) Alter(name string, changes []Change, validateOnly bool) error {
-	return r.reset(name, validateOnly, func(l levels) (overrides, error) { return l.apply(changes) })
+	return r.reset(name, validateOnly, func(t *Topic, next *state) (err error) {
+		next.settings, err = t.levels().apply(changes)
+		return err
+	})
 }
 
 // Replace sets exactly these settings and unsets all others (Kafka's AlterConfigs). ErrNotFound, ErrBadConfig.
 func (r *Registry) Replace(name string, settings map[string]string, validateOnly bool) error {
-	return r.reset(name, validateOnly, func(levels) (overrides, error) { return parseOverrides(settings) })
+	return r.reset(name, validateOnly, func(_ *Topic, next *state) (err error) {
+		next.settings, err = parseOverrides(settings)
+		return err
+	})
 }
 
 // AlterStream replaces what topic/stream keeps with the topic, and changes settings, both or neither. ErrNotFound,
 // ErrBadConfig.
 func (r *Registry) AlterStream(name string, stream []byte, changes []Change) error {
-	panic("topic: AlterStream")
+	return r.reset(name, false, func(t *Topic, next *state) (err error) {
+		next.stream = bytes.Clone(stream)
+		next.settings, err = t.levels().apply(changes)
+		return err
+	})
 }
 
-// reset gives a topic the settings that edit makes of its present ones. They take effect at once.
-func (r *Registry) reset(name string, validateOnly bool, edit func(levels) (overrides, error)) error {
+// reset gives a topic the state that edit makes of a copy of its present one. It takes effect at once.
+func (r *Registry) reset(name string, validateOnly bool, edit func(t *Topic, next *state) error) error {
 	if err := r.take(); err != nil {
 		return err
 	}
@@ -163,21 +174,25 @@ func (r *Registry) reset(name string, validateOnly bool, edit func(levels) (over
 	if !ok {
 		return fmt.Errorf("%w: %s", ErrNotFound, name)
 	}
-	settings, err := edit(t.levels())
-	if err != nil {
+	old := t.state.Load()
+	next := *old
+	err := edit(t, &next)
+	if err == nil {
+		next.config, err = levels{topic: next.settings, broker: r.broker}.config()
+	}
+	same := maps.Equal(next.settings, old.settings)
+	if err != nil || validateOnly || same && bytes.Equal(next.stream, old.stream) {
 		return err
 	}
-	config, err := levels{topic: settings, broker: r.broker}.config()
-	if err != nil || validateOnly || maps.Equal(settings, t.state.Load().settings) {
-		return err
-	}
-	next := &state{settings: settings, config: config, partitions: t.Partitions()}
-	if err := r.store.put(t.id, t.record(next)); err != nil {
+	if err := r.store.put(t.id, t.record(&next)); err != nil {
 		return fmt.Errorf("topic: store the settings of %s: %w", name, err)
 	}
-	t.state.Store(next)
+	t.state.Store(&next)
+	if same {
+		return nil
+	}
 	for _, p := range next.partitions {
-		p.configure(config)
+		p.configure(next.config)
 	}
 	return nil
 }

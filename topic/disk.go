@@ -19,7 +19,7 @@ func (r *Registry) grow(t *Topic, total int32) error {
 	}
 	added, err := r.makePartitions(t, int32(len(old.partitions)), total)
 	if err == nil {
-		next := &state{settings: old.settings, config: old.config}
+		next := &state{settings: old.settings, config: old.config, stream: old.stream}
 		next.partitions = append(append(next.partitions, old.partitions...), added...)
 		if err = r.store.put(t.id, t.record(next)); err == nil {
 			t.state.Store(next)

@@ -114,7 +114,7 @@ func (r *Registry) revive(id ID, rec record, err error) *Topic {
 		config, _ = levels{broker: r.broker}.config()
 	}
 	t := &Topic{id: id, name: rec.Name, created: rec.Created, broker: r.broker}
-	t.state.Store(&state{settings: settings, config: config})
+	t.state.Store(&state{settings: settings, config: config, stream: rec.Stream})
 	r.add(t)
 	return t
 }

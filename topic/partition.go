@@ -26,10 +26,11 @@ type Partition struct {
 
 	// mu makes the duplicate check, the append and the record of it one step; the log, once open, calls the table only
 	// under it, or when nothing is appended any more.
-	mu      sync.Mutex
-	table   *producer.Table // guarded by mu
-	stamped int64           // guarded by mu: the last LogAppendTime given out, in milliseconds
-	closed  bool            // guarded by mu: nothing is appended any more
+	mu       sync.Mutex
+	table    *producer.Table // guarded by mu
+	follower Follower        // guarded by mu; nil when nobody follows
+	stamped  int64           // guarded by mu: the last LogAppendTime given out, in milliseconds
+	closed   bool            // guarded by mu: nothing is appended any more
 }
 
 func newPartition(t *Topic, index int32) *Partition {
@@ -203,10 +204,21 @@ func (p *Partition) Trim(offset int64) (start int64, err error) {
 	if offset == -1 {
 		offset = p.log.Bounds().Durable
 	}
-	if err := p.log.Trim(offset); err != nil {
-		return 0, p.explain(err)
+	if err := p.Discard(offset); err != nil {
+		return 0, err
 	}
 	return p.log.Bounds().Start, nil
+}
+
+// Discard deletes records below offset, durably, for the broker itself: whatever cleanup.policy says. Errors:
+// *log.RangeError above Durable, ErrNotFound, and the log's.
+func (p *Partition) Discard(offset int64) error {
+	if err := p.ready(); err != nil {
+		return err
+	}
+	err := p.log.Trim(offset)
+	p.tellTrimmed() // also after an error: Start may have moved
+	return p.explain(err)
 }
 
 // retain applies retention and forgets producers that were silent for longer than expiry. Appends do not wait for
@@ -221,5 +233,6 @@ func (p *Partition) retain(now time.Time, expiry time.Duration) (log.Retention, 
 	}
 	p.mu.Unlock()
 	did, err := p.log.Retain(now)
+	p.tellTrimmed()
 	return did, p.explain(err)
 }

@@ -33,6 +33,7 @@ type record struct {
 	Partitions int32     `json:"partitions"`
 	Settings   overrides `json:"settings,omitempty"`
 	Created    time.Time `json:"created"`
+	Stream     []byte    `json:"stream,omitempty"` // topic/stream's own, in base64
 }
 
 // store keeps the topics in the metadata database.

@@ -11,6 +11,7 @@ type Topic struct {
 	id      ID
 	name    string
 	created time.Time
+	memory  bool
 	broker  overrides // the broker's defaults
 	stats   Stats
 	state   atomic.Pointer[state]
@@ -21,6 +22,7 @@ type Topic struct {
 type state struct {
 	settings   overrides
 	config     Config
+	stream     []byte // Spec.Stream
 	partitions []*Partition
 }
 
@@ -42,11 +44,11 @@ func (t *Topic) Created() time.Time { return t.created }
 // count what they send.
 func (t *Topic) Stats() *Stats { return &t.stats }
 
-// Stream is what topic/stream keeps with the topic; nil for a topic made through Kafka.
-func (t *Topic) Stream() []byte { panic("topic: Stream") }
+// Stream is what topic/stream keeps with the topic; nil for a topic made through Kafka. The caller does not change it.
+func (t *Topic) Stream() []byte { return t.state.Load().stream }
 
 // Memory says that the log is kept in memory.
-func (t *Topic) Memory() bool { panic("topic: Memory") }
+func (t *Topic) Memory() bool { return t.memory }
 
 // Partitions returns all partitions, in order. The caller does not change the slice.
 func (t *Topic) Partitions() []*Partition { return t.state.Load().partitions }
@@ -73,7 +75,9 @@ func (t *Topic) levels() levels {
 
 // record is what is stored of the topic in the given state.
 func (t *Topic) record(s *state) record {
-	return record{Name: t.name, Partitions: int32(len(s.partitions)), Settings: s.settings, Created: t.created}
+	return record{
+		Name: t.name, Partitions: int32(len(s.partitions)), Settings: s.settings, Created: t.created, Stream: s.stream,
+	}
 }
 
 // pretend gives a topic that is not made partitions that refuse everything.
