@@ -1,6 +1,10 @@
 package stream
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Config is a stream's configuration in the form of JetStream's API (ADR-44 for the levels); it is stored like that.
 // Durations are in nanoseconds, sizes in bytes, limits of -1 are none.
@@ -45,33 +49,6 @@ type Config struct {
 	Metadata     map[string]string `json:"metadata,omitempty"`
 }
 
-// Words of the configuration, as they stand in JSON.
-type (
-	Retention   string
-	Discard     string
-	Storage     string
-	Compression string
-	PersistMode string
-)
-
-const (
-	Limits    Retention = "limits"
-	Interest  Retention = "interest"
-	WorkQueue Retention = "workqueue"
-
-	DiscardOld Discard = "old"
-	DiscardNew Discard = "new"
-
-	File   Storage = "file"
-	Memory Storage = "memory"
-
-	Uncompressed Compression = "none"
-	S2           Compression = "s2"
-
-	PersistDefault PersistMode = "default"
-	PersistAsync   PersistMode = "async"
-)
-
 // Placement is where a cluster would put the stream.
 type Placement struct {
 	Cluster   string   `json:"cluster,omitempty"`
@@ -87,12 +64,19 @@ type Source struct {
 	Filter     string            `json:"filter_subject,omitempty"`
 	Transforms []TransformConfig `json:"subject_transforms,omitempty"`
 	External   *External         `json:"external,omitempty"`
+	Consumer   *SourceConsumer   `json:"consumer,omitempty"`
 }
 
 // External is a stream of another account or domain; it is refused.
 type External struct {
 	API     string `json:"api"`
 	Deliver string `json:"deliver"`
+}
+
+// SourceConsumer is a consumer that somebody else made for the copy; it is refused.
+type SourceConsumer struct {
+	Name           string `json:"name,omitempty"`
+	DeliverSubject string `json:"deliver_subject,omitempty"`
 }
 
 // TransformConfig maps subjects.
@@ -112,4 +96,36 @@ type Republish struct {
 type ConsumerLimits struct {
 	InactiveThreshold time.Duration `json:"inactive_threshold,omitempty"`
 	MaxAckPending     int           `json:"max_ack_pending,omitempty"`
+}
+
+// clone copies everything that c points to.
+func (c Config) clone() Config {
+	c.Subjects = slices.Clone(c.Subjects)
+	c.Metadata = maps.Clone(c.Metadata)
+	c.Placement = cloned(c.Placement)
+	c.Transform = cloned(c.Transform)
+	c.Republish = cloned(c.Republish)
+	c.Mirror = c.Mirror.clone()
+	c.Sources = slices.Clone(c.Sources)
+	for i, s := range c.Sources {
+		c.Sources[i] = s.clone()
+	}
+	return c
+}
+
+func (s *Source) clone() *Source {
+	s = cloned(s)
+	if s != nil {
+		s.StartTime = cloned(s.StartTime)
+		s.Transforms = slices.Clone(s.Transforms)
+	}
+	return s
+}
+
+func cloned[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
 }
