@@ -58,6 +58,7 @@ func (r *Registry) Create(s Spec) (*Topic, error) {
 		return nil, fmt.Errorf("topic: create %s: %w", s.Name, err)
 	}
 	r.add(t)
+	r.tell(t, false)
 	return t, nil
 }
 
@@ -98,12 +99,16 @@ func (r *Registry) AddPartitions(name string, total int32, validateOnly bool) er
 	if n := len(t.Partitions()); int(total) <= n || total > maxPartitions {
 		return fmt.Errorf("%w: %s has %d, %d were asked for, want up to %d", ErrBadPartitions, name, n, total, maxPartitions)
 	}
+	if t.Stream() != nil {
+		return fmt.Errorf("%w: %s is a JetStream stream, which has one partition", ErrBadPartitions, name)
+	}
 	if validateOnly {
 		return nil
 	}
 	if err := r.grow(t, total); err != nil {
 		return fmt.Errorf("topic: add partitions to %s: %w", name, err)
 	}
+	r.tell(t, false)
 	return nil
 }
 
@@ -135,6 +140,7 @@ func (r *Registry) unlist(name string) (*Topic, error) {
 		return nil, fmt.Errorf("topic: delete %s: %w", name, err)
 	}
 	r.drop(t)
+	r.tell(t, true)
 	return t, nil
 }
 
@@ -188,13 +194,31 @@ func (r *Registry) reset(name string, validateOnly bool, edit func(t *Topic, nex
 		return fmt.Errorf("topic: store the settings of %s: %w", name, err)
 	}
 	t.state.Store(&next)
-	if same {
-		return nil
+	if !same {
+		for _, p := range next.partitions {
+			p.configure(next.config)
+		}
 	}
-	for _, p := range next.partitions {
-		p.configure(next.config)
-	}
+	r.tell(t, false)
 	return nil
+}
+
+// OnChange calls f after a topic was made, got other settings or more partitions, or was deleted, before the call that did
+// it returns. f makes no change itself.
+func (r *Registry) OnChange(f func(t *Topic, deleted bool)) error {
+	if err := r.take(); err != nil {
+		return err
+	}
+	defer r.give()
+	r.changed = append(r.changed, f)
+	return nil
+}
+
+// tell tells of a change. The caller has the turn.
+func (r *Registry) tell(t *Topic, deleted bool) {
+	for _, f := range r.changed {
+		f(t, deleted)
+	}
 }
 
 // take waits for the turn to make a change, which the caller gives back: log.ErrClosed after Close.

@@ -60,8 +60,9 @@ type Registry struct {
 
 	// turn is taken by whoever changes the set of topics or a topic's state: changes are made one at a time, each one
 	// on disk before it is seen. It is not a mutex, since it is held while that happens. Readers never wait for it.
-	turn   chan struct{}
-	closed bool // guarded by turn
+	turn    chan struct{}
+	closed  bool                           // guarded by turn
+	changed []func(t *Topic, deleted bool) // guarded by turn: see OnChange
 
 	mu     sync.RWMutex
 	byName map[string]*Topic // guarded by mu
