@@ -236,9 +236,6 @@ func TestStreamSurvives(t *testing.T) {
 	if err := w.Alter("s", []Change{{"retention.ms", Set, "5"}}, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.AddPartitions("s", 2, false); err != nil {
-		t.Fatal(err)
-	}
 	w.crash(nil)
 	w.open()
 	want("changed otherwise", "\x00\x01\xff", "5")
