@@ -42,6 +42,3 @@ func (s *Stream) AtTime(t time.Time) (uint64, error) { panic("stream: AtTime") }
 // Watch sends to ch (which has room for one value, without blocking) after every change of what can be read, a change of
 // the configuration, and the deletion, until cancel is called.
 func (s *Stream) Watch(ch chan<- struct{}) (cancel func()) { panic("stream: Watch") }
-
-// Gone says that the stream was deleted.
-func (s *Stream) Gone() bool { panic("stream: Gone") }

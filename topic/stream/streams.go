@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -52,18 +51,3 @@ func (s *Streams) ForSubject(subject string) (*Stream, bool) { panic("stream: Fo
 
 // OnDelete calls f after a stream was deleted, through either protocol, before Delete returns.
 func (s *Streams) OnDelete(f func(*Stream)) { panic("stream: OnDelete") }
-
-// Stream is one stream. It stays valid, but refuses everything, after it was deleted.
-type Stream struct{}
-
-// Name is the stream's name.
-func (s *Stream) Name() string { panic("stream: Name") }
-
-// Config is the configuration with every default filled in. The caller does not change it.
-func (s *Stream) Config() Config { panic("stream: Config") }
-
-// Created is when the stream was made.
-func (s *Stream) Created() time.Time { panic("stream: Created") }
-
-// Topic is the topic that the stream is, and the number of its partition.
-func (s *Stream) Topic() (*topic.Topic, int32) { panic("stream: Topic") }
