@@ -1,0 +1,131 @@
+package nats
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"brokerd/consumer/durable"
+	"brokerd/topic/stream"
+)
+
+// api answers JetStream's requests: it decodes each, lets topic/stream or consumer/durable do it, and encodes what became
+// of it.
+type api struct {
+	streams   *stream.Streams
+	consumers *durable.Consumers
+	door      door
+	server    identity
+	logger    zerolog.Logger
+	endpoints []endpoint
+
+	total, failed atomic.Uint64 // answers, and how many of them were errors
+}
+
+// door is the way to the clients.
+type door interface {
+	durable.Outlet
+	// Answer publishes for the broker, to whoever listens, and into the stream that has the subject.
+	Answer(subject, reply string, header, data []byte)
+}
+
+// identity is what the broker calls itself.
+type identity struct {
+	name, id, version string
+}
+
+func newAPI(streams *stream.Streams, consumers *durable.Consumers, d door, server identity, logger zerolog.Logger) *api {
+	return &api{
+		streams: streams, consumers: consumers, door: d, server: server, logger: logger,
+		endpoints: endpoints(),
+	}
+}
+
+// take takes a message to the broker itself; it owns its memory. It says whether somebody is there: if not, the client
+// hears that nobody listens. It does not wait: most requests are answered after it returned, those of one connection one
+// after another.
+func (a *api) take(r *request) bool {
+	switch {
+	case strings.HasPrefix(r.subject, apiPrefix):
+		return a.request(r)
+	case strings.HasPrefix(r.subject, ackPrefix):
+		a.ack(r)
+		return true
+	case strings.HasPrefix(r.subject, flowPrefix):
+		a.consumers.FlowControl(r.subject)
+		return true
+	}
+	return false
+}
+
+// forBroker says that messages with this subject are for take.
+func forBroker(subject string) bool {
+	return strings.HasPrefix(subject, "$JS.") && (strings.HasPrefix(subject, apiPrefix) || strings.HasPrefix(subject, ackPrefix) ||
+		strings.HasPrefix(subject, flowPrefix))
+}
+
+// request starts to answer a request of the API.
+func (a *api) request(r *request) bool {
+	e := a.endpoint(r)
+	if e == nil || e.there != nil && !e.there(a, r) {
+		return false
+	}
+	if e.inline {
+		e.serve(a, r)
+		return true
+	}
+	if !r.from.enqueue(func() { a.handle(e, r) }) {
+		a.respond(e, r, nil, stream.ErrUnavailable)
+	}
+	return true
+}
+
+func (a *api) handle(e *endpoint, r *request) {
+	if e.serve != nil {
+		e.serve(a, r)
+		return
+	}
+	if r.tooNew() {
+		a.respond(e, r, nil, stream.ErrRequiredAPILevel)
+		return
+	}
+	payload, err := e.answer(a, r)
+	a.respond(e, r, payload, err)
+	if p, ok := payload.(follower); ok && err == nil {
+		p.follow()
+	}
+}
+
+// follower is the payload of an answer that something comes after.
+type follower interface{ follow() }
+
+// respond sends an answer and counts it. A request for no more than to be done has no reply subject.
+func (a *api) respond(e *endpoint, r *request, payload any, err error) {
+	a.total.Add(1)
+	if err != nil {
+		a.failed.Add(1)
+		if _, known := errors.AsType[*stream.Error](err); !known {
+			a.logger.Error().Err(err).Str("subject", r.subject).Msg("A request of JetStream's API failed.")
+		}
+	}
+	if e.answers == "" { // nothing that JSON could answer; the queue is full
+		a.status(r, "429 Too Many Requests")
+		return
+	}
+	body, err := e.encode(payload, err)
+	if err != nil {
+		a.logger.Error().Err(err).Str("subject", r.subject).Msg("The answer to a request of JetStream's API could not be encoded; none was sent.")
+		return
+	}
+	if r.reply != "" {
+		a.door.Answer(r.reply, "", nil, body)
+	}
+	a.audit(r, body)
+}
+
+// status sends a status line instead of a message.
+func (a *api) status(r *request, line string) {
+	a.door.Answer(r.reply, "", []byte("NATS/1.0 "+line+"\r\n\r\n"), nil)
+}

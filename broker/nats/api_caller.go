@@ -1,0 +1,81 @@
+package nats
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// queueLimit is how many requests of one connection may wait; more are told to come again.
+const queueLimit = 1024
+
+// caller is the side of a connection that makes requests to the broker itself.
+type caller struct {
+	ctx  context.Context // done when the connection is
+	info func() clientInfo
+
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	queue  []func() // guarded by mu: what is to be done, in order
+	active bool     // guarded by mu: somebody works through the queue
+}
+
+// newCaller makes the caller of a connection; ctx is done when the connection is, and then wait is called.
+func newCaller(ctx context.Context, info func() clientInfo) *caller {
+	return &caller{ctx: ctx, info: info}
+}
+
+// enqueue lets f be called after everything that was enqueued before; false when too much waits. It does not wait.
+func (c *caller) enqueue(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) >= queueLimit {
+		return false
+	}
+	c.queue = append(c.queue, f)
+	if !c.active {
+		c.active = true
+		c.running.Go(c.work)
+	}
+	return true
+}
+
+// work calls what is enqueued until there is no more, or the connection is gone.
+func (c *caller) work() {
+	for {
+		c.mu.Lock()
+		if len(c.queue) == 0 || c.ctx.Err() != nil {
+			c.active, c.queue = false, nil
+			c.mu.Unlock()
+			return
+		}
+		f := c.queue[0]
+		c.queue[0] = nil
+		c.queue = c.queue[1:]
+		c.mu.Unlock()
+		f()
+	}
+}
+
+// background runs f beside the queue.
+func (c *caller) background(f func()) { c.running.Go(f) }
+
+// wait returns when everything that the connection started has ended.
+func (c *caller) wait() { c.running.Wait() }
+
+// clientInfo is what advisories tell about a client.
+type clientInfo struct {
+	Start   *time.Time    `json:"start,omitempty"`
+	Host    string        `json:"host,omitempty"`
+	ID      uint64        `json:"id,omitempty"`
+	Account string        `json:"acc"`
+	User    string        `json:"user,omitempty"`
+	Name    string        `json:"name,omitempty"`
+	Lang    string        `json:"lang,omitempty"`
+	Version string        `json:"ver,omitempty"`
+	RTT     time.Duration `json:"rtt,omitempty"`
+	Server  string        `json:"server,omitempty"`
+	Kind    string        `json:"kind,omitempty"`
+	Type    string        `json:"client_type,omitempty"`
+}
