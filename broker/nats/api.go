@@ -2,7 +2,6 @@ package nats
 
 import (
 	"errors"
-	"strings"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -33,7 +32,7 @@ type door interface {
 
 // identity is what the broker calls itself.
 type identity struct {
-	name, id, version string
+	name, id, version, host string
 }
 
 func newAPI(streams *stream.Streams, consumers *durable.Consumers, d door, server identity, logger zerolog.Logger) *api {
@@ -41,29 +40,6 @@ func newAPI(streams *stream.Streams, consumers *durable.Consumers, d door, serve
 		streams: streams, consumers: consumers, door: d, server: server, logger: logger,
 		endpoints: endpoints(),
 	}
-}
-
-// take takes a message to the broker itself; it owns its memory. It says whether somebody is there: if not, the client
-// hears that nobody listens. It does not wait: most requests are answered after it returned, those of one connection one
-// after another.
-func (a *api) take(r *request) bool {
-	switch {
-	case strings.HasPrefix(r.subject, apiPrefix):
-		return a.request(r)
-	case strings.HasPrefix(r.subject, ackPrefix):
-		a.ack(r)
-		return true
-	case strings.HasPrefix(r.subject, flowPrefix):
-		a.consumers.FlowControl(r.subject)
-		return true
-	}
-	return false
-}
-
-// forBroker says that messages with this subject are for take.
-func forBroker(subject string) bool {
-	return strings.HasPrefix(subject, "$JS.") && (strings.HasPrefix(subject, apiPrefix) || strings.HasPrefix(subject, ackPrefix) ||
-		strings.HasPrefix(subject, flowPrefix))
 }
 
 // request starts to answer a request of the API.

@@ -36,7 +36,7 @@ type apiAudit struct {
 func (a *api) audit(r *request, response []byte) {
 	const subject = advisoryPrefix + "API"
 	if a.wanted(subject) {
-		a.advise(subject, apiAudit{newEvent("api_audit"), a.server.name, r.from.info(), r.subject, string(r.body), string(response)})
+		a.advise(subject, apiAudit{newEvent("api_audit"), a.server.name, r.from.peer.client(), r.subject, string(r.body), string(response)})
 	}
 }
 

@@ -12,7 +12,7 @@ const queueLimit = 1024
 // caller is the side of a connection that makes requests to the broker itself.
 type caller struct {
 	ctx  context.Context // done when the connection is
-	info func() clientInfo
+	peer peer
 
 	running sync.WaitGroup
 
@@ -22,8 +22,8 @@ type caller struct {
 }
 
 // newCaller makes the caller of a connection; ctx is done when the connection is, and then wait is called.
-func newCaller(ctx context.Context, info func() clientInfo) *caller {
-	return &caller{ctx: ctx, info: info}
+func newCaller(ctx context.Context, p peer) *caller {
+	return &caller{ctx: ctx, peer: p}
 }
 
 // enqueue lets f be called after everything that was enqueued before; false when too much waits. It does not wait.
@@ -64,6 +64,12 @@ func (c *caller) background(f func()) { c.running.Go(f) }
 // wait returns when everything that the connection started has ended.
 func (c *caller) wait() { c.running.Wait() }
 
+// peer is who is at the other end of a connection.
+type peer interface {
+	client() clientInfo
+	user() userInfo
+}
+
 // clientInfo is what advisories tell about a client.
 type clientInfo struct {
 	Start   *time.Time    `json:"start,omitempty"`
@@ -78,4 +84,44 @@ type clientInfo struct {
 	Server  string        `json:"server,omitempty"`
 	Kind    string        `json:"kind,omitempty"`
 	Type    string        `json:"client_type,omitempty"`
+}
+
+// account is the name of the only account; nats-server has one of that name, when none are configured.
+const account = "$G"
+
+// userInfo is what a user may know about its own login.
+type userInfo struct {
+	User        string       `json:"user"`
+	Account     string       `json:"account"`
+	Permissions *permissions `json:"permissions,omitempty"` // nil when everything is allowed
+}
+
+type permissions struct {
+	Publish   *subjects `json:"publish"`
+	Subscribe *subjects `json:"subscribe"`
+}
+
+type subjects struct {
+	Allow []string `json:"allow,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
+}
+
+// infoOf is what u may know; the zero User is somebody who did not have to log in.
+func infoOf(u User) userInfo {
+	i := userInfo{User: u.Name, Account: account}
+	if u.Name == "" {
+		i.User = u.NKey
+	}
+	publish, subscribe := subjectsOf(u.Publish), subjectsOf(u.Subscribe)
+	if publish != nil || subscribe != nil {
+		i.Permissions = &permissions{publish, subscribe}
+	}
+	return i
+}
+
+func subjectsOf(p Permission) *subjects {
+	if len(p.Allow)+len(p.Deny) == 0 {
+		return nil
+	}
+	return &subjects{p.Allow, p.Deny}
 }
