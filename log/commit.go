@@ -33,6 +33,7 @@ type Committer struct {
 	mu     sync.Mutex
 	queue  []*Log
 	async  []*Log // to be queued at the next interval
+	chores []*Log // with chores to be done then
 	broken error  // a syncfs failed
 }
 
@@ -64,6 +65,7 @@ func (c *Committer) Run(ctx context.Context) error {
 		return nil
 	})
 	_ = workers.Wait() // they return nil
+	c.callLater()
 	c.queueAsync()
 	for logs := c.take(); len(logs) > 0; logs = c.take() {
 		c.commit(logs)
@@ -100,12 +102,31 @@ func (c *Committer) queueAsync() {
 	c.wake()
 }
 
+// later lists a log for the next interval. It is called with the log's lock held.
+func (c *Committer) later(l *Log) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.chores = append(c.chores, l)
+}
+
+// callLater calls the logs that were listed since the last call.
+func (c *Committer) callLater() {
+	c.mu.Lock()
+	logs := c.chores
+	c.chores = nil
+	c.mu.Unlock()
+	for _, l := range logs {
+		l.callLater()
+	}
+}
+
 func (c *Committer) tick(ctx context.Context) {
 	t := time.NewTicker(c.o.AsyncInterval)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
+			c.callLater()
 			c.queueAsync()
 		case <-ctx.Done():
 			return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"time"
 )
@@ -18,6 +19,13 @@ type Compaction struct {
 	// Keep, if set, returns the base offsets of batches whose headers must stay, even without a record, because the
 	// Projection needs them. It is asked when it is decided which batches Compact will look at.
 	Keep func() map[int64]bool
+
+	// ErasedOnly leaves alone what newer records of the same key replace: keys do not matter.
+	ErasedOnly bool
+	// ErasedShare is the part of a segment's offsets above which it is written anew for the sake of erased records alone.
+	ErasedShare float64
+	// Removed, if set, is told which records were removed that had not been erased; once no reader can come by them any more.
+	Removed func(offsets iter.Seq[int64])
 }
 
 // Compacted says what Compact did.
@@ -34,8 +42,8 @@ var (
 	errFull = errors.New("key map is full")
 )
 
-// Compact keeps the newest record of each key (FORMAT.md, "Compaction") in the segments that Dirt counts, and returns
-// when it is through, or with ctx's error at the next batch. Reads, appends and retention go on meanwhile. It does not
+// Compact keeps the newest record of each key (FORMAT.md, "Compaction") in the segments that Dirt counts, takes erased
+// records off the disk, and returns when it is through, or with ctx's error at the next batch. Reads, appends and retention go on meanwhile. It does not
 // run twice at the same time; Close and Remove end it and wait for that.
 //
 // Errors: ErrNoSpace, ErrTooManyFiles, ErrFailed, ErrClosed, ctx's, and those of the file system. What was done before is
@@ -52,14 +60,13 @@ func (l *Log) Compact(ctx context.Context, now time.Time, o Compaction) (done Co
 		return done, spaceError(fmt.Errorf("compact: %w", err))
 	}
 	defer c.close()
-	for err == nil {
-		var more bool
-		if more, err = c.pass(); !more {
-			break
-		}
-		if errors.Is(err, errChanged) {
+	for more := !o.ErasedOnly; more && err == nil; {
+		if more, err = c.pass(); errors.Is(err, errChanged) {
 			err = nil
 		}
+	}
+	if err == nil {
+		err = c.sweep()
 	}
 	if err != nil {
 		err = spaceError(fmt.Errorf("compact: %w", err))
@@ -124,6 +131,9 @@ func (l *Log) freeze(now time.Time, minLag time.Duration) (end int64, err error)
 	if pieces := l.piecesLocked(now, minLag); len(pieces) > 0 {
 		end = pieces[len(pieces)-1].end
 	}
+	if err == nil {
+		err = l.rollErasedLocked()
+	}
 	idle := end <= l.dirtyFromLocked()
 	l.mu.Unlock()
 	if err != nil || idle {
@@ -145,7 +155,7 @@ func (c *compactor) pass() (bool, error) {
 	}
 	c.done.Passes++
 	for len(pieces) > 0 && pieces[0].base < keys.end {
-		n, err := c.replace(pieces)
+		n, err := c.replace(pieces, keys.end)
 		if err != nil {
 			return true, err
 		}
@@ -182,7 +192,8 @@ func (c *compactor) collect(keys *keyMap, pieces []piece, from int64) error {
 			if err != nil {
 				return err
 			}
-			return c.collectBatch(keys, b, from)
+			erased := c.log.erasedIn(b.BaseOffset(), b.LastOffset()+1)
+			return c.collectBatch(keys, b, from, erased)
 		})
 		if errors.Is(err, errFull) {
 			return nil
@@ -195,8 +206,8 @@ func (c *compactor) collect(keys *keyMap, pieces []piece, from int64) error {
 }
 
 // collectBatch puts the keys of one batch into the map: errFull when they do not all fit. A batch that no reader can
-// unpack or parse to its end replaces nothing.
-func (c *compactor) collectBatch(keys *keyMap, b Batch, from int64) error {
+// unpack or parse to its end replaces nothing, and neither does an erased record.
+func (c *compactor) collectBatch(keys *keyMap, b Batch, from int64, erased *offsetSet) error {
 	records, err := c.filter.unpack(b)
 	if err == nil {
 		err = b.parse(records, func(Record, []byte) bool { return true })
@@ -206,7 +217,7 @@ func (c *compactor) collectBatch(keys *keyMap, b Batch, from int64) error {
 	}
 	full := false
 	err = b.parse(records, func(r Record, _ []byte) bool {
-		if r.Key == nil || r.Offset < from {
+		if r.Key == nil || r.Offset < from || erased.has(r.Offset) {
 			return true
 		}
 		if full = !keys.put(hashKey(r.Key), r.Offset); full {

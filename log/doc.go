@@ -27,6 +27,11 @@
 // Range of the file: whole batches, all durable, each one checked against its CRC once per process before it is first
 // given out. A damaged batch is withheld with a CorruptError that names its offsets; the batches around it are served.
 //
+// # Erased records
+//
+// Erase deletes single records: a bitmap beside the segments hides them from Read, which makes batches with some of them anew
+// in memory and gives out all others as they lie in the file. Compact takes them off the disk.
+//
 // # Compaction
 //
 // Compact keeps the newest record of each key in the segments that are finished. It writes new ones beside them and swaps

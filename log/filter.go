@@ -10,10 +10,14 @@ import (
 // filter decides what is left of one batch after compaction (FORMAT.md, "What is left of a batch"). It is for one
 // goroutine, and what it returns is valid until its next call.
 type filter struct {
-	keys         *keyMap
+	erased       *offsetSet // these go
+	keys         *keyMap    // nil when keys do not matter: nothing else goes then
 	now          time.Time
 	tombstoneAge time.Duration
 	unpackLimit  int
+
+	gone   []int64 // offsets that sift left out and that were not erased
+	intact bool    // apply left a batch alone that may hold erased records: it cannot be read, or packed as small again
 
 	records []byte // unpacked
 	kept    []byte // those of them that stay
@@ -32,11 +36,13 @@ type remains struct {
 // Nil is for a batch that goes altogether; one for which keep is true leaves its header at least. It takes room bytes at
 // most; b fits into that.
 func (f *filter) apply(b Batch, room int64, keep func(Batch) bool) (left Batch, removed int64, err error) {
+	f.intact, f.gone = false, f.gone[:0]
 	if b.Control() {
 		return b, 0, nil
 	}
 	r, err := f.sift(b)
 	if err != nil {
+		f.intact = true
 		return b, 0, unreadable(err)
 	}
 	removed = int64(b.Count() - r.count)
@@ -51,6 +57,7 @@ func (f *filter) apply(b Batch, room int64, keep func(Batch) bool) (left Batch, 
 	}
 	left, err = f.rebuild(b, r, mark)
 	if err == nil && int64(len(left)) > room { // packed worse than the producer did
+		f.intact = true
 		return b, 0, nil
 	}
 	return left, removed, err
@@ -60,7 +67,7 @@ func (f *filter) apply(b Batch, room int64, keep func(Batch) bool) (left Batch, 
 // after this pass, and the longer time deltas fit.
 func (f *filter) marks(b Batch, room int64) bool {
 	_, marked := b.deleteHorizon()
-	return !marked && f.tombstoneAge >= 0 && b.LastOffset() < f.keys.end &&
+	return f.keys != nil && !marked && f.tombstoneAge >= 0 && b.LastOffset() < f.keys.end &&
 		b.Size()+int64(b.Count())*binary.MaxVarintLen64 <= room
 }
 
@@ -74,7 +81,11 @@ func (f *filter) sift(b Batch) (remains, error) {
 	expired := marked && f.now.UnixMilli() >= horizon
 	r := remains{records: f.kept[:0], maxTime: math.MinInt64}
 	err = b.parse(records, func(rec Record, raw []byte) bool {
-		if f.stays(rec, expired) {
+		switch {
+		case f.erased.has(rec.Offset):
+		case !f.stays(rec, expired):
+			f.gone = append(f.gone, rec.Offset)
+		default:
 			r.records = append(r.records, raw...)
 			r.count++
 			r.maxTime = max(r.maxTime, rec.Timestamp)
@@ -86,10 +97,11 @@ func (f *filter) sift(b Batch) (remains, error) {
 	return r, err
 }
 
-// stays says whether a record outlives compaction. What the key map does not reach does: the next pass decides.
+// stays says whether a record outlives compaction, unless it was erased. What the key map does not reach does: the next
+// pass decides.
 func (f *filter) stays(r Record, expired bool) bool {
 	switch {
-	case r.Offset >= f.keys.end:
+	case f.keys == nil || r.Offset >= f.keys.end:
 		return true
 	case r.Key == nil || f.keys.superseded(r):
 		return false

@@ -117,17 +117,22 @@ func (f *flush) end(err error) {
 	if err != nil {
 		_ = l.failLocked(err)
 	} else if l.err == nil {
+		l.erased.synced = max(l.erased.synced, f.to.offset)
 		l.setVisibleLocked(f.to)
+		if l.config.Durability == Async {
+			l.notifyLocked() // Durable was there before
+		}
 	}
 	l.mu.Unlock()
 }
 
-// finish does what no waiter waits for: it writes the indexes of sealed segments and moves the recovery point. Then it
-// lets go of the files and of the turn.
+// finish does what no waiter waits for: it writes the indexes of sealed segments, moves the recovery point, and does the
+// chores. Then it lets go of the files and of the turn.
 func (f *flush) finish() {
 	l := f.log
 	if l.Err() == nil {
-		if err := l.finishSeals(f.seals); err != nil && !isFull(err) && !outOfFiles(err) {
+		err := errors.Join(l.finishSeals(f.seals), l.doChores())
+		if err != nil && !isFull(err) && !outOfFiles(err) {
 			_ = l.fail(err)
 		}
 	}
@@ -167,7 +172,7 @@ func (l *Log) finalFlush() error {
 	if err != nil {
 		return l.Err()
 	}
-	if err := errors.Join(l.finishSeals(f.seals), l.markClean()); err != nil {
+	if err := errors.Join(l.finishSeals(f.seals), l.writeErased(), l.markClean()); err != nil {
 		return fmt.Errorf("close log: %w", err)
 	}
 	return nil

@@ -33,7 +33,9 @@ type Log struct {
 	pending   pending
 	recovery  checkpoint // recovery point and epochs, as of the last checkpoint or about to go into the next
 	dirtyFrom int64      // compaction has dealt with everything below it
-	err       error      // final
+	erased    erasures
+	chores    chores
+	err       error // final
 	moved     chan struct{}
 	watchers  map[*watcher]struct{}
 }
@@ -213,10 +215,15 @@ func (l *Log) durable(offset int64) (moved <-chan struct{}, err error) {
 	case l.state == closed:
 		return nil, ErrClosed
 	}
+	return l.movedLocked(), nil
+}
+
+// movedLocked is closed by the next notifyLocked.
+func (l *Log) movedLocked() <-chan struct{} {
 	if l.moved == nil {
 		l.moved = make(chan struct{})
 	}
-	return l.moved, nil
+	return l.moved
 }
 
 // Bounds returns the watermarks. In an Async log, Durable is where the last write ended: what may be read and

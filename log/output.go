@@ -14,11 +14,13 @@ const outputBuffer = 1 << 20
 // of those, nothing is written.
 type output struct {
 	fs      vfs.FS
-	segment *segment // as it will be when it is swapped in
-	from    []piece  // the segments that are in it
-	removed int64    // records that are not in it any more
-	file    vfs.File // nil until it differs
-	buf     []byte   // not written to it yet
+	segment *segment  // as it will be when it is swapped in
+	from    []piece   // the segments that are in it
+	removed int64     // records that are not in it any more
+	gone    offsetSet // of them, those that had not been erased
+	erased  offsetSet // nothing is left of these offsets
+	file    vfs.File  // nil until it differs
+	buf     []byte    // not written to it yet
 }
 
 // piece is a finished segment and the offset that its successor begins with.

@@ -2,19 +2,18 @@ package log
 
 import (
 	"fmt"
+	"io"
 	"slices"
-
-	"brokerd/log/vfs"
 )
 
-// Range is a run of whole, durable, checked batches in one segment file. It keeps the file open until Close, even when
-// retention deletes the segment meanwhile. The zero Range is empty.
+// Range is a run of whole, durable, checked batches in one segment file, without the records that were erased. It keeps
+// the file open until Close, even when retention deletes the segment meanwhile. The zero Range is empty.
 type Range struct {
-	Base     int64 // base offset of the first batch; <= the offset asked for, unless that was in a gap
-	Next     int64 // the offset that follows the last batch
-	File     vfs.File
-	Position int64 // first byte
-	Length   int64 // 0 when there is nothing to read yet
+	Base     int64       // base offset of the first batch; <= the offset asked for, unless that was in a gap
+	Next     int64       // the offset that follows the last batch
+	File     io.ReaderAt // the segment, or memory when erased records were left out
+	Position int64       // first byte
+	Length   int64       // 0 when there is nothing to read yet
 	release  func()
 }
 

@@ -65,6 +65,8 @@ type view struct {
 	limit    int64     // bytes that may be read
 	end      int64     // offsets in it stay below this
 	interval int
+	erasures bool    // something is erased: reads have to look
+	final    bool    // nothing is readable behind this segment
 	lent     *[]byte // buffer, borrowed when it is first needed
 	kept     bool    // a Range took over the file
 }
@@ -85,11 +87,13 @@ func (l *Log) view(offset int64) (*view, error) {
 	i := find(l.segments, offset)
 	s := l.segments[i]
 	v := &view{log: l, segment: s, limit: s.size, end: b.Durable, interval: l.config.IndexInterval}
+	v.erasures = l.erased.set.count > 0
 	if s == l.visible.segment {
 		v.limit = l.visible.pos
 	} else if i+1 < len(l.segments) {
 		v.end = min(v.end, l.segments[i+1].base)
 	}
+	v.final = v.end == b.Durable
 	file, err := l.o.Files.acquire(l.o.FS, s)
 	if err != nil {
 		return nil, err
@@ -132,32 +136,60 @@ func (v *view) read(offset, maxBytes int64) (Range, error) {
 	if err := v.useIndex(); err != nil {
 		return Range{}, err
 	}
-	pos, h, err := v.locate(offset)
-	if err != nil || h == nil {
+	first, found, err := v.find(offset)
+	if err == nil && found && v.erasures {
+		first, found, err = v.passErased(offset, first)
+	}
+	if err != nil || !found {
 		return Range{}, err
 	}
-	base, next, first := h.BaseOffset(), h.LastOffset()+1, pos+h.Size()
-	target := first
-	if maxBytes > h.Size() {
-		target = v.limit
-		if maxBytes < v.limit-pos {
-			target = pos + maxBytes
+	run, err := v.run(first, maxBytes)
+	if err == nil && v.erasures {
+		var whole bool
+		if run, whole, err = v.whole(run, first); err == nil && !whole {
+			return v.filter(run)
 		}
 	}
-	run, err := v.extend(pos, target)
-	if err != nil {
-		return Range{}, err
-	}
-	end, next, err := v.boundary(first, next, min(run, target))
 	if err != nil {
 		return Range{}, err
 	}
 	files, file := v.log.o.Files, v.file
 	v.kept = true
-	return Range{
-		Base: base, Next: next, File: file.File, Position: pos, Length: end - pos,
-		release: func() { files.release(file) },
-	}, nil
+	run.File = file.File
+	run.release = func() { files.release(file) }
+	return run, nil
+}
+
+// place is where a batch lies, and its offsets.
+type place struct {
+	span
+	base int64
+}
+
+// find is locate, and remembers of the header what counts; false when there is none.
+func (v *view) find(offset int64) (place, bool, error) {
+	pos, h, err := v.locate(offset)
+	if err != nil || h == nil {
+		return place{}, false, err
+	}
+	return place{span{pos, pos + h.Size(), h.LastOffset() + 1}, h.BaseOffset()}, true, nil
+}
+
+// run is the Range of checked batches from first on: at most maxBytes, but one batch at least.
+func (v *view) run(first place, maxBytes int64) (Range, error) {
+	target := first.to
+	if maxBytes > first.to-first.from {
+		target = v.limit
+		if maxBytes < v.limit-first.from {
+			target = first.from + maxBytes
+		}
+	}
+	run, err := v.extend(first.from, target)
+	if err != nil {
+		return Range{}, err
+	}
+	end, next, err := v.boundary(first.to, first.next, min(run, target))
+	return Range{Base: first.base, Next: next, Position: first.from, Length: end - first.from}, err
 }
 
 // locate finds the batch that holds offset, or the next one. A nil header says that there is none in the segment.

@@ -21,8 +21,9 @@ type Recovery struct {
 	Orphans        []string // files removed because they belong to no segment (indexes, temporary files)
 	Swaps          int      // interrupted swaps of compacted segments that were ended
 	Damaged        []CorruptError
-	Replayed       int   // batches replayed into the Projection
-	Checkpoint     error // why the checkpoint could not be used, and was made anew; nil when it could
+	ErasedDamaged  []CorruptError // damage to the list of erased records: those that were in it can be read again
+	Replayed       int            // batches replayed into the Projection
+	Checkpoint     error          // why the checkpoint could not be used, and was made anew; nil when it could
 	Took           time.Duration
 }
 
@@ -36,9 +37,10 @@ type recoverer struct {
 	cp       checkpoint
 	siblings map[int64]map[string]int64 // sizes of the index files and snapshots, by base offset and suffix
 	failed   bool                       // the last run failed to write or to sync
-	tail     int                        // the first segment that is scanned
-	end      int64                      // the offset behind the batches that are there
-	next     int64                      // the next offset to give out: end, unless some are skipped
+	erased   foundErased
+	tail     int   // the first segment that is scanned
+	end      int64 // the offset behind the batches that are there
+	next     int64 // the next offset to give out: end, unless some are skipped
 }
 
 // recover brings the directory into a state that can be appended to, loads what the log needs in memory, and reports.
@@ -55,7 +57,7 @@ type recoverer struct {
 func (l *Log) recover() (Recovery, error) {
 	r := &recoverer{log: l}
 	for _, step := range []func() error{
-		r.readCheckpoint, r.finishSwaps, r.inventory, r.locateTail, r.scanTail, r.settle, r.open,
+		r.readNotes, r.finishSwaps, r.inventory, r.locateTail, r.scanTail, r.settle, r.open, r.loadErased,
 	} {
 		if err := step(); err != nil {
 			return r.report, err
@@ -65,8 +67,8 @@ func (l *Log) recover() (Recovery, error) {
 	return r.report, nil
 }
 
-// readCheckpoint refuses a newer format before anything is touched.
-func (r *recoverer) readCheckpoint() error {
+// readNotes reads what cannot be derived from the segments. It refuses a newer format before anything is touched.
+func (r *recoverer) readNotes() error {
 	l := r.log
 	if err := l.o.FS.MkdirAll(l.o.Dir); err != nil {
 		return fmt.Errorf("make directory: %w", err)
@@ -76,7 +78,8 @@ func (r *recoverer) readCheckpoint() error {
 		return err
 	}
 	r.cp, r.report.Checkpoint = cp, err
-	return nil
+	r.erased, err = readErased(l.o.FS, l.o.Dir)
+	return err
 }
 
 // inventory lists the segments and removes what belongs to none.
@@ -233,6 +236,7 @@ func (r *recoverer) open() error {
 		panic(fmt.Sprintf("log: %s: recovered watermarks %+v", l.o.Dir, l.bounds))
 	}
 	l.visible = l.endLocked()
+	l.chores.start = start
 	for i, s := range l.segments {
 		r.report.Damaged = append(r.report.Damaged, s.damage...)
 		if i < len(l.segments)-1 && !s.finished {
@@ -258,6 +262,18 @@ func (r *recoverer) open() error {
 		l.dirtyLocked()
 	}
 	return nil
+}
+
+// loadErased takes over which records were deleted one by one. After a clean stop the file has no unfinished end.
+func (r *recoverer) loadErased() error {
+	found := &r.erased
+	if found.torn > 0 && r.report.Clean {
+		found.damage(int(found.size-found.torn), int(found.size), "no entry of such a file")
+	} else {
+		r.report.CutBytes += found.torn
+	}
+	r.report.ErasedDamaged = found.bad
+	return r.log.loadErased(*found)
 }
 
 // plausibleIndex judges by the sizes of the files. When there are no entries, although there are more bytes than go

@@ -12,14 +12,14 @@ func (l *Log) Trim(offset int64) error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	l.mu.Lock()
-	b, err := l.bounds, l.usableLocked()
+	b, start, err := l.bounds, l.chores.start, l.usableLocked()
 	l.mu.Unlock()
 	switch {
 	case err != nil:
 		return err
 	case offset > b.Durable:
 		return &RangeError{Offset: offset, Start: b.Start, End: b.Durable}
-	case offset <= b.Start:
+	case offset <= start:
 		return nil
 	}
 	_, err = l.moveStart(offset)
@@ -96,10 +96,9 @@ func (l *Log) moveStart(start int64) (gone []*segment, err error) {
 		return nil, fmt.Errorf("move log start: %w", err)
 	}
 	l.mu.Lock()
+	l.chores.start = max(l.chores.start, start)
 	if start > l.bounds.Start {
-		b := l.bounds
-		b.Start = start
-		l.setBoundsLocked(b)
+		l.setStartLocked(start)
 	}
 	keep := find(l.segments, start)
 	gone = slices.Clone(l.segments[:keep])

@@ -5,26 +5,32 @@ import (
 	"slices"
 )
 
-// replace writes what is left of the first segments, as many as fit into one, and puts it in their place. It returns
-// how many they were.
-func (c *compactor) replace(pieces []piece) (n int, err error) {
+// replace writes what is left of the first segments below offset end, as many as fit into one, and puts it in their place.
+// It returns how many they were.
+func (c *compactor) replace(pieces []piece, end int64) (n int, err error) {
 	out := newOutput(c.log.o.FS, pieces[0])
-	if err := c.fill(out, pieces); err != nil || out.file == nil {
+	if err := c.fill(out, pieces, end); err != nil {
 		out.discard()
-		return len(out.from), err
-	}
-	if err := c.log.swap(out); err != nil {
 		return 0, err
 	}
-	c.done.Records += out.removed
-	c.done.Bytes += out.reclaimed()
+	if out.file != nil {
+		if err := c.log.swap(out); err != nil {
+			return 0, err
+		}
+		c.done.Records += out.removed
+		c.done.Bytes += out.reclaimed()
+	}
+	c.log.dropErased(&out.erased)
+	if c.o.Removed != nil && out.gone.count > 0 {
+		c.o.Removed(out.gone.all(0, maxBase))
+	}
 	return len(out.from), nil
 }
 
 // fill writes an output and, if it is of any use, puts it on the disk.
-func (c *compactor) fill(out *output, pieces []piece) error {
+func (c *compactor) fill(out *output, pieces []piece, end int64) error {
 	for _, p := range pieces {
-		if p.base >= c.filter.keys.end || !c.fits(out, p) {
+		if p.base >= end || !c.fits(out, p) {
 			break
 		}
 		if err := c.merge(out); err != nil {
@@ -78,6 +84,7 @@ func (c *compactor) fits(out *output, p piece) bool {
 // altogether.
 func (c *compactor) rewrite(out *output, p piece) error {
 	behindDamage := false
+	c.filter.erased = c.log.erasedIn(p.base, p.end)
 	err := c.walk(p, func(file *openFile, st stretch, next *stretch) error {
 		if st.damage != nil {
 			behindDamage = true
@@ -92,12 +99,14 @@ func (c *compactor) rewrite(out *output, p piece) error {
 		return err
 	}
 	c.keepMissing(out, p)
+	out.erased.merge(c.filter.erased)
 	return nil
 }
 
 // keepDamage copies damage. When nobody knew of it, the segment may have to be written again, on its own.
 func (c *compactor) keepDamage(out *output, p piece, file *openFile, d CorruptError) error {
 	d.Segment = p.name()
+	c.filter.erased.remove(d.First, d.Last+1)
 	c.log.noteDamage(p.segment, d)
 	if len(out.from) > 1 {
 		return errChanged
@@ -117,6 +126,13 @@ func (c *compactor) emit(out *output, p piece, file *openFile, st stretch, must 
 		return err
 	}
 	out.removed += removed
+	if c.filter.intact {
+		c.filter.erased.remove(b.BaseOffset(), b.LastOffset()+1)
+	} else {
+		for _, offset := range c.filter.gone {
+			out.gone.add(offset)
+		}
+	}
 	if len(left) != len(b) || !slices.Equal(left[:HeaderSize], b[:HeaderSize]) {
 		if err := out.differ(file); err != nil {
 			return err

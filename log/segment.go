@@ -27,6 +27,7 @@ const (
 	checkpointName  = "checkpoint"
 	compactedName   = "compacted"
 	failedName      = "failed"
+	erasedName      = "erased"
 )
 
 // maxSegment bounds positions and relative offsets in a segment: the index stores both in 32 bits.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -19,7 +20,8 @@ type Compactions struct {
 	Err     error         // why the last round did not go well; it is tried again
 }
 
-// Compact compacts the logs of topics with cleanup.policy=compact until ctx is done. It works on one log at a time, so
+// Compact compacts the logs of topics with cleanup.policy=compact, and takes erased records off the disk, until ctx is
+// done. It works on one log at a time, so
 // that it takes one processor and the memory for one set of keys at most, and begins with the dirtiest.
 func (r *Registry) Compact(ctx context.Context) error {
 	return rounds(ctx, r.o.CompactEach, r.compactAll)
@@ -43,7 +45,7 @@ func (r *Registry) compactAll(ctx context.Context, said *complaints) {
 			continue
 		}
 		logger.Debug().Int64("records", did.Records).Int64("bytes", did.Bytes).Int("passes", did.Passes).
-			Msg("compacted: the records that newer ones replace were removed")
+			Msg("compacted: records that were deleted, and those that newer ones replace, were taken off the disk")
 	}
 }
 
@@ -53,11 +55,9 @@ func (r *Registry) dirty(now time.Time) []*Partition {
 	ratio := make(map[*Partition]float64)
 	for _, t := range r.List() {
 		c := t.Config()
-		if !c.Compact {
-			continue
-		}
 		for _, p := range t.Partitions() {
-			if d := p.Dirt(now); c.Compaction.due(d, now) {
+			d := p.Dirt(now)
+			if c.Compact && c.Compaction.due(d, now) || p.reclaimable(c.Compaction.DirtyRatio) {
 				due, ratio[p] = append(due, p), d.Ratio()
 			}
 		}
@@ -71,12 +71,31 @@ func (c Compaction) due(d log.Dirt, now time.Time) bool {
 	return d.Dirty > 0 && (d.Ratio() > c.DirtyRatio || c.MaxLag >= 0 && now.Sub(d.Since) >= c.MaxLag)
 }
 
-// Dirt is what compaction would work on now. It is empty for a partition that is offline.
+// Dirt is what compaction would work on now. It is empty for a partition that is offline, and for one whose keys do not
+// matter.
 func (p *Partition) Dirt(now time.Time) log.Dirt {
-	if p.ready() != nil {
+	c := p.topic.Config()
+	if p.ready() != nil || !c.Compact {
 		return log.Dirt{}
 	}
-	return p.log.Dirt(now, p.topic.Config().Compaction.MinLag)
+	return p.log.Dirt(now, c.Compaction.MinLag)
+}
+
+// reclaimable says that a segment is worth to be written anew for the sake of erased records.
+func (p *Partition) reclaimable(share float64) bool {
+	return p.ready() == nil && p.log.Reclaimable(share)
+}
+
+// tellRemoved tells the follower which records compaction has removed.
+func (p *Partition) tellRemoved(offsets iter.Seq[int64]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.follower == nil {
+		return
+	}
+	for offset := range offsets {
+		p.follower.Removed(offset)
+	}
 }
 
 // Compactions tells what compaction did so far.
@@ -106,6 +125,9 @@ func (p *Partition) compact(ctx context.Context, memory int64) (log.Compacted, e
 		KeyMemory:    memory,
 		UnpackLimit:  max(unpackLimit, int(c.MaxMessageBytes)),
 		Keep:         p.sequenced,
+		ErasedOnly:   !c.Compact,
+		ErasedShare:  c.Compaction.DirtyRatio,
+		Removed:      p.tellRemoved,
 	})
 	if ctx.Err() != nil || errors.Is(err, log.ErrClosed) { // the broker stops, or the topic was deleted
 		return did, nil

@@ -55,6 +55,13 @@ func (t Tail) Append(b log.Batch) (log.Appended, error) { return t.p.append(b) }
 // End is the offset of the next record.
 func (t Tail) End() int64 { return t.p.log.Bounds().End }
 
+// Discard deletes the records below offset without waiting: they are gone for readers at once, and after a power failure
+// within about a second they may be back. The follower is not told. Errors: *log.RangeError above Durable, and the log's.
+func (t Tail) Discard(offset int64) error { return t.p.explain(t.p.log.TrimSoon(offset)) }
+
+// Erase is Partition.Erase without sync.
+func (t Tail) Erase(offsets []int64) error { return t.p.explain(t.p.log.Erase(offsets, false)) }
+
 // append writes b, and tells the producer table, the counters and the follower of it. p.mu is held.
 func (p *Partition) append(b log.Batch) (log.Appended, error) {
 	at, err := p.log.Append(b)
@@ -78,9 +85,3 @@ func (p *Partition) tellTrimmed() {
 		p.follower.Trimmed(p.log.Bounds().Start)
 	}
 }
-
-// Erase deletes single records, for the readers of both protocols: reads leave them out from the moment it returns, and
-// compaction takes them off the disk. Their offsets are not given out again. With sync set they stay erased after a power
-// failure when it returns; without, they are on disk soon after. Offsets that hold nothing are ignored. Errors: the
-// log's, ErrNotFound.
-func (p *Partition) Erase(offsets []int64, sync bool) error { panic("topic: Erase") }

@@ -9,7 +9,8 @@ import (
 // reportRecovery writes one line for a recovery that did something, and one more for each damaged range that it found.
 func reportRecovery(logger zerolog.Logger, p *Partition, found log.Recovery) {
 	quiet := found.ScannedBytes == 0 && found.CutBytes == 0 && found.SkippedOffsets == 0 &&
-		found.IndexesRebuilt == 0 && len(found.Orphans) == 0 && found.Swaps == 0 && len(found.Damaged) == 0
+		found.IndexesRebuilt == 0 && len(found.Orphans) == 0 && found.Swaps == 0 && len(found.Damaged) == 0 &&
+		len(found.ErasedDamaged) == 0
 	if quiet {
 		return
 	}
@@ -38,6 +39,10 @@ func reportRecovery(logger zerolog.Logger, p *Partition, found log.Recovery) {
 		Msg(message)
 	for _, damage := range found.Damaged {
 		reportDamage(logger, p, damage)
+	}
+	for _, damage := range found.ErasedDamaged {
+		logger.Error().Err(&damage).Str("topic", p.topic.name).Int32("partition", p.index).
+			Msg("the list of deleted records is damaged: some of them can be read again, all others are served as before; check the disk, and delete them again")
 	}
 }
 

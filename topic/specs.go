@@ -53,7 +53,7 @@ var specs = []spec{
 	{"message.timestamp.type", String, "CreateTime", "log.message.timestamp.type", oneOf("CreateTime", "LogAppendTime"),
 		"Whose clock dates the records: the producer's (CreateTime) or the broker's on arrival (LogAppendTime)."},
 	{"min.cleanable.dirty.ratio", Double, "0.5", "log.cleaner.min.cleanable.ratio", between(0, 1),
-		"A log is compacted when a larger share of it than this is new, the active segment left out."},
+		"A log is compacted when a larger share of it than this is new, the active segment left out. A segment is written anew when a larger share of its records than this was deleted one by one, under any cleanup.policy."},
 	{"min.compaction.lag.ms", Long, "0", "log.cleaner.min.compaction.lag.ms", atLeast(0),
 		"Shortest time a record is kept before compaction, counted for whole segments from their last arrival."},
 	{"min.insync.replicas", Int, "1", "min.insync.replicas", atLeast(1),

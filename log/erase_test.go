@@ -1,0 +1,507 @@
+package log
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"brokerd/log/vfs"
+	"brokerd/log/vfs/memfs"
+)
+
+// erase erases durably.
+func (b *bench) erase(offsets ...int64) {
+	b.t.Helper()
+	if err := b.Erase(offsets, true); err != nil {
+		b.t.Fatal("erase:", err)
+	}
+}
+
+// chores does what the committer does once in an interval.
+func (b *bench) chores() {
+	b.o.Committer.callLater()
+	b.commit()
+}
+
+// sweepAll takes everything off the disk that is erased in finished segments.
+func (b *bench) sweepAll() Compacted {
+	b.t.Helper()
+	return b.compact(time.Now(), Compaction{ErasedOnly: true, Removed: neverRemoved(b.t)})
+}
+
+// offsetsFrom are the offsets of all records that can be read from offset on.
+func (b *bench) offsetsFrom(offset int64) (all []int64) {
+	b.t.Helper()
+	for _, batch := range batchesFrom(b.t, b.Log, offset, 700) {
+		err := batch.Each(unpackLimit, func(r Record) bool {
+			if r.Offset >= offset {
+				all = append(all, r.Offset)
+			}
+			return true
+		})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func (b *bench) wantOffsets(when string, offsets ...int64) {
+	b.t.Helper()
+	if got := b.offsetsFrom(b.Bounds().Start); !slices.Equal(got, offsets) {
+		b.t.Errorf("%s: %v, want %v", when, got, offsets)
+	}
+}
+
+func TestEraseSurvives(t *testing.T) {
+	for codec := range Zstd + 1 {
+		t.Run(codec.String(), func(t *testing.T) {
+			fs := memfs.New()
+			b := openBench(t, fs)
+			for range 3 {
+				if _, err := b.Append(keyedBatch(t, Builder{Codec: codec}, 1, "a=1", "b=2", "c=3")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.commit()
+			b.erase(1, 4, 3, 5, 100, -1)
+			b.wantOffsets("erased", 0, 2, 6, 7, 8)
+			fs = fs.Crash(nil)
+			b.reopen(fs)
+			b.wantOffsets("after a crash", 0, 2, 6, 7, 8)
+			if got := slices.Collect(b.Erased(0, 100)); !slices.Equal(got, []int64{1, 3, 4, 5}) {
+				t.Errorf("erased %v", got)
+			}
+			if err := b.Erase([]int64{8}, false); err != nil {
+				t.Fatal(err)
+			}
+			b.wantOffsets("one more", 0, 2, 6, 7)
+			b.chores()
+			b.reopen(fs.Crash(nil))
+			b.wantOffsets("after another crash", 0, 2, 6, 7)
+			b.seal()
+			if done := b.sweepAll(); done.Records != 5 {
+				t.Errorf("swept %+v", done)
+			}
+			b.wantOffsets("off the disk", 0, 2, 6, 7)
+			b.checkFiles()
+			if n := b.erased.set.count; n != 0 {
+				t.Errorf("%d offsets are still listed", n)
+			}
+			b.chores()
+			if _, err := b.fs.OpenRead(path.Join(b.o.Dir, erasedName)); !isNotExist(err) {
+				t.Errorf("the list is still there: %v", err)
+			}
+		})
+	}
+}
+
+// neverRemoved fails when compaction tells of a record that was not erased.
+func neverRemoved(t *testing.T) func(iter.Seq[int64]) {
+	return func(offsets iter.Seq[int64]) {
+		for o := range offsets {
+			t.Errorf("offset %d was removed and not erased", o)
+		}
+	}
+}
+
+// TestReadersGetPastErased reads from every offset of logs with erased records in all places.
+func TestReadersGetPastErased(t *testing.T) {
+	for pattern := range 1 << 9 {
+		b := openBench(t, memfs.New(), func(o *Options) { o.Config.SegmentBytes = 250 })
+		var erase []int64
+		for i := range 3 {
+			b.put(1, "a=1", "b=2", "c=3")
+			for j := range 3 {
+				if o := 3*i + j; pattern>>o&1 != 0 {
+					erase = append(erase, int64(o))
+				}
+			}
+		}
+		b.commit()
+		b.erase(erase...)
+		for offset := range int64(9) {
+			var want []int64
+			for o := offset; o < 9; o++ {
+				if !slices.Contains(erase, o) {
+					want = append(want, o)
+				}
+			}
+			if got := b.offsetsFrom(offset); !slices.Equal(got, want) {
+				t.Fatalf("erased %v: read from %d: %v", erase, offset, got)
+			}
+			// A reader arrives at the end, or it would wait for ever.
+			last := int64(0)
+			for next := offset; next < 9; {
+				r, err := b.Read(next, 1)
+				if err != nil || r.Length == 0 || r.Next <= next {
+					t.Fatalf("erased %v: read %d: %+v, %v", erase, next, r, err)
+				}
+				r.Close()
+				next, last = r.Next, r.Next
+			}
+			if last != 9 {
+				t.Fatalf("erased %v: arrived at %d from %d", erase, last, offset)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestEraseLeavesLongRunsInTheFile has one erased record among batches that would otherwise be read at once.
+func TestEraseLeavesLongRunsInTheFile(t *testing.T) {
+	b := openBench(t, memfs.New(), func(o *Options) { o.Config.SegmentBytes = 1 << 20 })
+	for range 50 {
+		b.append(2, 1, 4000)
+	}
+	b.commit()
+	b.erase(51)
+	var shape []string
+	for offset := int64(0); offset < 100; {
+		r, err := b.Read(offset, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, inFile := r.File.(interface{ Fd() uintptr })
+		_, memory := r.File.(interface{ Len() int })
+		shape = append(shape, fmt.Sprintf("%d to %d, memory %v", r.Base, r.Next, memory))
+		if inFile && memory {
+			t.Error("both")
+		}
+		r.Close()
+		offset = r.Next
+	}
+	want := []string{"0 to 50, memory false", "50 to 66, memory true", "66 to 100, memory false"}
+	if !slices.Equal(shape, want) {
+		t.Errorf("%q, want %q", shape, want)
+	}
+}
+
+// TestEraseWaitsForTheRecord erases a record that is not on the disk yet: the list must not be there before it.
+func TestEraseWaitsForTheRecord(t *testing.T) {
+	for _, durability := range []Durability{Sync, Async} {
+		synctest.Test(t, func(t *testing.T) {
+			fs := memfs.New()
+			b := openBench(t, fs, func(o *Options) { o.Config.Durability = durability })
+			b.put(1, "a=1", "b=2")
+			if err := b.Erase([]int64{1}, false); err != nil {
+				t.Fatal(err)
+			}
+			b.erase() // nothing of its own to wait for
+			if entries, err := fs.List(b.o.Dir); err != nil || slices.ContainsFunc(entries, isErased) {
+				t.Errorf("the list was written first: %v, %v", entries, err)
+			}
+			stop := b.run()
+			b.erase(0)
+			crashed := fs.Crash(nil)
+			stop()
+			b.reopen(crashed)
+			if b.Bounds().End != 2 {
+				t.Errorf("bounds %+v", b.Bounds())
+			}
+			b.wantOffsets("after a crash")
+			b.put(1, "c=3")
+			b.commit()
+			b.wantOffsets("a new record", 2)
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func isErased(e vfs.Entry) bool { return e.Name == erasedName }
+
+func TestEraseWhenTheDiskIsFull(t *testing.T) {
+	for _, tryAgain := range []bool{false, true} {
+		t.Run(fmt.Sprint("again ", tryAgain), func(t *testing.T) { eraseWhenTheDiskIsFull(t, tryAgain) })
+	}
+}
+
+func eraseWhenTheDiskIsFull(t *testing.T, tryAgain bool) {
+	fs := memfs.New()
+	b := openBench(t, fs)
+	b.put(1, "a=1", "b=2", "c=3")
+	b.commit()
+	b.erase(0)
+	fs.Fail(memfs.From(memfs.Write, erasedName, 1, &memfs.ShortWrite{N: 7, Err: syscall.ENOSPC}))
+	if err := b.Erase([]int64{1}, true); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("a full disk: %v", err)
+	}
+	b.wantOffsets("not durable", 2)
+	fs.Fail(nil)
+	if tryAgain {
+		if err := b.Erase([]int64{1}, true); err != nil {
+			t.Fatal(err)
+		}
+		b.reopen(fs.Crash(nil))
+		b.wantOffsets("tried again", 2)
+		return
+	}
+	b.reopen(fs.Kill())
+	if b.CutBytes == 0 || len(b.ErasedDamaged) > 0 {
+		t.Errorf("recovered %+v", b.Recovery)
+	}
+	b.wantOffsets("an unfinished entry", 1, 2)
+}
+
+func TestEraseFailsTheLogWithTheDisk(t *testing.T) {
+	fs := memfs.New()
+	b := openBench(t, fs)
+	b.put(1, "a=1", "b=2", "c=3")
+	b.commit()
+	b.erase(0)
+	fs.Fail(memfs.From(memfs.Sync, erasedName, 1, syscall.EIO))
+	if err := b.Erase([]int64{1}, true); !errors.Is(err, ErrFailed) || b.Err() == nil {
+		t.Errorf("a failed sync: %v, %v", err, b.Err())
+	}
+	if err := b.Erase([]int64{2}, false); !errors.Is(err, ErrFailed) {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+// TestDamagedErasures spoils the list in several ways: what is in it no more can be read, everything else is as before.
+func TestDamagedErasures(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(b []byte) []byte
+		damage int
+		want   []int64
+	}{
+		{"untouched", func(b []byte) []byte { return b }, 0, []int64{2}},
+		{"a header", func(b []byte) []byte { b[5] ^= 1; return b }, 1, []int64{2}},
+		{"the first entry", func(b []byte) []byte { b[erasedHeader+22] ^= 1; return b }, 1, []int64{0, 2}},
+		{"the mark of the first", func(b []byte) []byte { b[erasedHeader] ^= 1; return b }, 1, []int64{0, 2}},
+		{"the last entry", func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, 1, []int64{1, 2}},
+		{"a cut end", func(b []byte) []byte { return b[:len(b)-3] }, 1, []int64{1, 2}},
+		{"a few bytes", func(b []byte) []byte { return b[:5] }, 1, []int64{0, 1, 2}},
+		{"zeros", zero, 1, []int64{0, 1, 2}},
+		{"rubbish", func(b []byte) []byte { return []byte(strings.Repeat("brke", 100)) }, 2, []int64{0, 1, 2}},
+		{"too many offsets", func(b []byte) []byte {
+			var s offsetSet
+			s.add(3)
+			s.add(1 << 40)
+			return appendErasures(b, &s)
+		}, 0, []int64{2}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			fs := memfs.New()
+			b := openBench(t, fs)
+			b.put(1, "a=1", "b=2", "c=3")
+			b.commit()
+			b.erase(0)
+			b.erase(1)
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			edit(t, fs, path.Join(b.o.Dir, erasedName), tt.change)
+			b.reopen(fs)
+			if len(b.ErasedDamaged) != tt.damage || len(b.Recovery.Damaged) > 0 {
+				t.Errorf("damage %v and %v, want %d", b.ErasedDamaged, b.Recovery.Damaged, tt.damage)
+			}
+			b.wantOffsets("damaged", tt.want...)
+			b.put(1, "d=4") // at an offset that a bad list may name
+			b.commit()
+			b.erase(2)
+			want := append(slices.DeleteFunc(slices.Clone(tt.want), func(o int64) bool { return o == 2 }), 3)
+			b.wantOffsets("one more", want...)
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			b.reopen(fs)
+			if len(b.ErasedDamaged) > 0 {
+				t.Errorf("still damaged: %v", b.ErasedDamaged)
+			}
+			b.wantOffsets("opened again", want...)
+		})
+	}
+}
+
+func TestNewerErasuresAreRefused(t *testing.T) {
+	fs := memfs.New()
+	b := openBench(t, fs)
+	b.put(1, "a=1")
+	b.commit()
+	b.erase(0)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, fs, path.Join(b.o.Dir, erasedName), func(b []byte) []byte {
+		b[5] = 2
+		binary.BigEndian.PutUint32(b[8:], crc32.Checksum(b[:8], castagnoli))
+		return b
+	})
+	if _, _, err := Open(b.o); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("opened: %v", err)
+	}
+}
+
+// TestErasureListStaysSmall erases many records, one by one, and then lets them go by Trim.
+func TestErasureListStaysSmall(t *testing.T) {
+	b := openBench(t, memfs.New(), func(o *Options) { o.Config.SegmentBytes = 1 << 20 })
+	for range 100 {
+		b.append(100, 1, 1)
+	}
+	b.commit()
+	largest := int64(0)
+	for o := range int64(9_000) {
+		b.erase(o)
+		largest = max(largest, b.erased.size)
+	}
+	if limit := int64(2*3*blockCost + erasedSlack); largest > limit {
+		t.Errorf("the list took %d bytes, want at most %d", largest, limit)
+	}
+	b.wantOffsets("many", slices.Sorted(rangeOf(9_000, 10_000))...)
+	if err := b.Trim(9_000); err != nil {
+		t.Fatal(err)
+	}
+	b.chores()
+	if b.erased.size != 0 || b.erased.set.count != 0 {
+		t.Errorf("the list has %d bytes, %d offsets", b.erased.size, b.erased.set.count)
+	}
+}
+
+func rangeOf(from, to int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for o := from; o < to && yield(o); o++ {
+		}
+	}
+}
+
+// TestTrimSoon moves the start at once, and on the disk with the next chores.
+func TestTrimSoon(t *testing.T) {
+	tests := []struct {
+		name  string
+		then  func(b *bench, to int64)
+		start func(to int64) int64 // after a crash
+	}{
+		{"nothing", func(*bench, int64) {}, func(int64) int64 { return 0 }},
+		{"chores", func(b *bench, _ int64) { b.chores() }, func(to int64) int64 { return to }},
+		{"the same durably", func(b *bench, to int64) {
+			if err := b.Trim(to); err != nil {
+				b.t.Error(err)
+			}
+		}, func(to int64) int64 { return to }},
+		{"a clean stop", func(b *bench, _ int64) {
+			if err := b.Close(); err != nil {
+				b.t.Error(err)
+			}
+		}, func(to int64) int64 { return to }},
+	}
+	for _, tt := range tests {
+		for _, all := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, ", all ", all), func(t *testing.T) {
+				fs := memfs.New()
+				b := openBench(t, fs)
+				b.fill(3)
+				b.commit()
+				end := b.Bounds().Durable
+				to := b.segments[1].base + 1
+				if all {
+					to = end
+				}
+				if err := b.TrimSoon(to); err != nil || b.Bounds().Start != to {
+					t.Fatalf("%v, %+v", err, b.Bounds())
+				}
+				var outside *RangeError
+				if err := b.TrimSoon(end + 1); !errors.As(err, &outside) {
+					t.Errorf("above the end: %v", err)
+				}
+				if _, err := b.Read(to-1, 1); !errors.As(err, &outside) {
+					t.Errorf("read below the start: %v", err)
+				}
+				tt.then(b, to)
+				b.reopen(fs.Crash(nil))
+				if want := tt.start(to); b.Bounds().Start != want || b.Bounds().End != end {
+					t.Errorf("%+v, want %d to %d", b.Bounds(), want, end)
+				}
+			})
+		}
+	}
+}
+
+// TestErasedTimesAreNotFound looks for records by time that are erased.
+func TestErasedTimesAreNotFound(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(10, "a=1", "b=2", "c=3") // at 10, 11, 12
+	b.put(20, "d=4")
+	b.commit()
+	b.erase(1, 3)
+	found, ok, err := b.OffsetForTime(11)
+	if err != nil || !ok || found.Offset != 2 {
+		t.Errorf("at 11: %+v, %v, %v", found, ok, err)
+	}
+	if found, ok, err := b.OffsetForTime(13); err != nil || ok {
+		t.Errorf("at 13: %+v, %v, %v", found, ok, err)
+	}
+	newest, ok, err := b.MaxTimestamp()
+	if err != nil || !ok || newest.Offset != 2 || newest.Timestamp != 12 {
+		t.Errorf("newest: %+v, %v, %v", newest, ok, err)
+	}
+}
+
+// TestErasedRecordsReplaceNothing compacts a log in which the newest record of a key is erased.
+func TestErasedRecordsReplaceNothing(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(1, "a=1", "a=2", "b=1")
+	b.put(1, "a=3", "b=2")
+	b.seal()
+	b.erase(3)
+	var removed []int64
+	b.compact(time.Now(), Compaction{TombstoneAge: -1, Removed: func(offsets iter.Seq[int64]) {
+		removed = append(removed, slices.Collect(offsets)...)
+	}})
+	b.wantOffsets("compacted", 1, 4)
+	if !slices.Equal(removed, []int64{0, 2}) {
+		t.Errorf("told of %v", removed)
+	}
+	if b.erased.set.count != 0 {
+		t.Errorf("%d offsets are listed", b.erased.set.count)
+	}
+	b.checkFiles()
+}
+
+// TestReclaim asks for a record to be taken off the disk that is in the active segment.
+func TestReclaim(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(1, "a=secret", "b=2", "c=3", "d=4")
+	b.commit()
+	b.erase(0)
+	if b.Reclaimable(0.5) {
+		t.Error("worth it without being asked")
+	}
+	b.Reclaim()
+	for round := range 3 {
+		if due := b.Reclaimable(0.5); due != (round < 2) {
+			t.Errorf("round %d: due %v", round, due)
+		}
+		if _, err := b.Compact(context.Background(), time.Now(), Compaction{ErasedOnly: true, ErasedShare: 0.5}); err != nil {
+			t.Fatal(err)
+		}
+		b.commit()
+	}
+	b.wantOffsets("reclaimed", 1, 2, 3)
+	for _, s := range b.segments {
+		raw, err := readFile(b.fs, s.path, 1<<20)
+		if err != nil || strings.Contains(string(raw), "secret") {
+			t.Errorf("%s still has it, %v", s.name(), err)
+		}
+	}
+	b.erase(1, 2)
+	if !b.Reclaimable(0.4) || b.Reclaimable(0.5) {
+		t.Error("two of four offsets are more than 0.4 and not more than 0.5")
+	}
+}
