@@ -203,13 +203,17 @@ func (r *Registry) reset(name string, validateOnly bool, edit func(t *Topic, nex
 	return nil
 }
 
-// OnChange calls f after a topic was made, got other settings or more partitions, or was deleted, before the call that did
-// it returns. f makes no change itself.
+// OnChange calls f for each topic, and from then on after a topic was made, got other settings or more partitions, or was
+// deleted, before the call that did it returns. f makes no change itself, and is called for one at a time.
+// log.ErrClosed.
 func (r *Registry) OnChange(f func(t *Topic, deleted bool)) error {
 	if err := r.take(); err != nil {
 		return err
 	}
 	defer r.give()
+	for _, t := range r.List() {
+		f(t, false)
+	}
 	r.changed = append(r.changed, f)
 	return nil
 }

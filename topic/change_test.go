@@ -9,6 +9,7 @@ import (
 
 func TestChangesAreToldBeforeTheyReturn(t *testing.T) {
 	w := newWorld(t)
+	w.create("before", 2)
 	var told []string
 	err := w.OnChange(func(t *Topic, deleted bool) {
 		_, listed := w.Get(t.Name())
@@ -31,6 +32,7 @@ func TestChangesAreToldBeforeTheyReturn(t *testing.T) {
 		}
 	}
 
+	want("before 2  true false")
 	w.create("orders", 1)
 	want("orders 1  true false")
 	must(w.AddPartitions("orders", 3, false))

@@ -12,29 +12,29 @@ import (
 // longest name.
 type captures struct {
 	root   node
-	topics map[string][]*Stream // by prefix: one stream for each partition
-	depth  int                  // the most tokens that a prefix has
+	topics map[string][]*entry // by prefix: one stream for each partition
+	depth  int                 // the most tokens that a prefix has
 }
 
 // node is a set of filters by their first token.
 type node struct {
 	literal map[string]*node
-	any     *node   // "*"
-	rest    *Stream // ">"
-	here    *Stream // the filters end here
+	any     *node  // "*"
+	rest    *entry // ">"
+	here    *entry // the filters end here
 }
 
-func newCaptures() *captures { return &captures{topics: make(map[string][]*Stream)} }
+func newCaptures() *captures { return &captures{topics: make(map[string][]*entry)} }
 
 // add gives a stream a subject.
-func (c *captures) add(filter string, s *Stream) {
+func (c *captures) add(filter string, e *entry) {
 	n := &c.root
 	for more := true; more; {
 		var token string
 		token, filter, more = strings.Cut(filter, ".")
 		switch token {
 		case ">":
-			n.rest = s
+			n.rest = e
 			return
 		case "*":
 			if n.any == nil {
@@ -53,31 +53,31 @@ func (c *captures) add(filter string, s *Stream) {
 			n = next
 		}
 	}
-	n.here = s
+	n.here = e
 }
 
 // addTopic gives the streams of a topic's partitions its name, and everything below it.
-func (c *captures) addTopic(prefix string, partitions []*Stream) {
+func (c *captures) addTopic(prefix string, partitions []*entry) {
 	c.topics[prefix] = partitions
 	c.depth = max(c.depth, 1+strings.Count(prefix, "."))
 }
 
 // find returns the stream that a literal subject goes to; nil for none.
-func (c *captures) find(subject string) *Stream {
-	if s := c.root.find(subject); s != nil {
-		return s
+func (c *captures) find(subject string) *entry {
+	if e := c.root.find(subject); e != nil {
+		return e
 	}
 	return c.inTopic(subject)
 }
 
-func (n *node) find(subject string) *Stream {
+func (n *node) find(subject string) *entry {
 	token, rest, more := strings.Cut(subject, ".")
 	for _, next := range []*node{n.literal[token], n.any} {
 		switch {
 		case next == nil:
 		case more:
-			if s := next.find(rest); s != nil {
-				return s
+			if e := next.find(rest); e != nil {
+				return e
 			}
 		case next.here != nil:
 			return next.here
@@ -88,8 +88,8 @@ func (n *node) find(subject string) *Stream {
 
 // inTopic finds the topic with the longest name that the subject begins with, and the partition of the key that follows.
 // Records without a key go to any partition.
-func (c *captures) inTopic(subject string) *Stream {
-	var partitions []*Stream
+func (c *captures) inTopic(subject string) *entry {
+	var partitions []*entry
 	key := ""
 	for end, tokens := -1, 0; tokens < c.depth && end < len(subject); tokens++ {
 		if next := strings.IndexByte(subject[end+1:], '.'); next >= 0 {

@@ -26,9 +26,9 @@ func TestPartitionOf(t *testing.T) {
 }
 
 func TestCapturesOfTopics(t *testing.T) {
-	stream := func() *Stream { return new(Stream) }
-	own, one, deep := []*Stream{stream()}, []*Stream{stream()}, []*Stream{stream()}
-	many := []*Stream{stream(), stream(), stream()}
+	stream := func() *entry { return new(entry) }
+	own, one, deep := []*entry{stream()}, []*entry{stream()}, []*entry{stream()}
+	many := []*entry{stream(), stream(), stream()}
 	c := newCaptures()
 	c.add("orders.eu.*", own[0])
 	c.addTopic("orders", one)
@@ -36,7 +36,7 @@ func TestCapturesOfTopics(t *testing.T) {
 	c.addTopic("many", many)
 	for _, w := range []struct {
 		subject string
-		want    []*Stream
+		want    []*entry
 	}{
 		{"orders", one},
 		{"orders.1", one},
@@ -80,7 +80,7 @@ func TestCapturesMatch(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCaptures()
-		streams := make(map[string]*Stream)
+		streams := make(map[string]*entry)
 	next:
 		for _, f := range rapid.SliceOf(filter).Draw(t, "filters") {
 			for other := range streams {
@@ -88,11 +88,11 @@ func TestCapturesMatch(t *testing.T) {
 					continue next
 				}
 			}
-			streams[f] = new(Stream)
+			streams[f] = new(entry)
 			c.add(f, streams[f])
 		}
 		s := literal.Draw(t, "subject")
-		var want *Stream
+		var want *entry
 		for f, stream := range streams {
 			if subject.Match(f, s) {
 				want = stream

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"brokerd/topic"
-	"brokerd/topic/subject"
+	"brokerd/topic/message"
 )
 
 const (
@@ -64,15 +64,12 @@ func partitionName(t *topic.Topic, n int32) string {
 	return name
 }
 
-// prefix is the subject under which the keys of a topic made through Kafka lie: its name, or if that is no subject, its name
-// with "_" for each ".". Empty for a topic that gets nothing from NATS clients, because they wait for answers there.
+// prefix is the subject under which the keys of a topic made through Kafka lie. Empty for a topic that gets nothing from
+// NATS clients, because they wait for answers there.
 func prefix(t *topic.Topic) string {
-	name := t.Name()
-	if !subject.Literal(name) {
-		name = strings.ReplaceAll(name, ".", "_")
-	}
-	if first, _, _ := strings.Cut(name, "."); first == "_INBOX" {
+	p := message.ForTopic(t.Name()).Prefix
+	if first, _, _ := strings.Cut(p, "."); first == "_INBOX" {
 		return ""
 	}
-	return name
+	return p
 }

@@ -149,8 +149,7 @@ func persistMode(v values) PersistMode {
 }
 
 // derived is the configuration of a stream that is a partition of a topic made through Kafka.
-func derived(t *topic.Topic, n int32) Config {
-	v := valuesOf(t)
+func derived(t *topic.Topic, n int32, v values) Config {
 	c := Config{
 		Name:         partitionName(t, n),
 		Retention:    Limits,
