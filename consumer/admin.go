@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+
+	"brokerd/consumer/store"
 )
 
 // consumerProtocol is the protocol type whose subscriptions the broker can read, and that of all consumer groups.
@@ -81,7 +83,7 @@ func (g *Groups) Describe(group string) (Description, error) {
 // ErrNonEmpty or ErrStorage.
 func (g *Groups) Delete(groups []string) Wait[[]error] {
 	errs := make([]error, len(groups))
-	writes := make([]*write, len(groups))
+	writes := make([]*store.Write, len(groups))
 	for i, id := range groups {
 		g.mu.Lock()
 		e, ok := g.entries[id]
@@ -95,7 +97,7 @@ func (g *Groups) Delete(groups []string) Wait[[]error] {
 	return func(ctx context.Context) ([]error, error) {
 		for i, w := range writes {
 			if w != nil {
-				errs[i] = w.wait(ctx)
+				errs[i] = w.Wait(ctx)
 			}
 		}
 		return errs, ctx.Err()

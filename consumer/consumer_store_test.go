@@ -23,9 +23,9 @@ func TestFailedSavesOfConsumersHeal(t *testing.T) {
 	fail := func(r *HeartbeatRequest) { // together with something that takes the transaction down
 		t.Helper()
 		started, release := make(chan struct{}), make(chan struct{})
-		l.store.add(func(*bbolt.Tx) error { close(started); <-release; return nil }, nil)
+		l.store.Add(func(*bbolt.Tx) error { close(started); <-release; return nil }, nil)
 		<-started
-		l.store.add(func(*bbolt.Tx) error { return broken }, nil)
+		l.store.Add(func(*bbolt.Tx) error { return broken }, nil)
 		wait := l.ConsumerHeartbeat(r)
 		close(release)
 		if _, err := attempt(t, wait); !errors.Is(err, ErrStorage) {

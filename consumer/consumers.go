@@ -41,7 +41,7 @@ func (g *Groups) ConsumerHeartbeat(r *HeartbeatRequest) Wait[*HeartbeatResponse]
 		return ready(resp, err)
 	}
 	saved := e.saved
-	return func(ctx context.Context) (*HeartbeatResponse, error) { return resp, saved.wait(ctx) }
+	return func(ctx context.Context) (*HeartbeatResponse, error) { return resp, saved.Wait(ctx) }
 }
 
 // consumerFor is the group that r is for. A classic group that has no members becomes a consumer group.

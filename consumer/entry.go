@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"brokerd/consumer/store"
 	"brokerd/topic"
 )
 
@@ -21,10 +22,10 @@ type entry struct {
 	parked  map[token]chan answer       // each takes one answer without blocking
 	last    token
 
-	saved    *write   // the newest save of the group, nil if there was none since the start
-	unsaved  bool     // a save failed
-	pending  []string // members of a consumer group that changed since the last save that is known to be on disk
-	replaced bool     // what is stored is of a group of the other type
+	saved    *store.Write // the newest save of the group, nil if there was none since the start
+	unsaved  bool         // a save failed
+	pending  []string     // members of a consumer group that changed since the last save that is known to be on disk
+	replaced bool         // what is stored is of a group of the other type
 }
 
 // stored is a committed offset, and the topic that it is for.
@@ -36,7 +37,7 @@ type stored struct {
 // answer is a reply, and what has to be on disk before it goes out.
 type answer struct {
 	reply
-	after *write
+	after *store.Write
 }
 
 func newEntry(id string, s Settings) *entry {
@@ -91,7 +92,7 @@ func (e *entry) wait(ctx context.Context, to token, ch <-chan answer) (reply, er
 	select {
 	case a := <-ch:
 		if a.after != nil {
-			if err := a.after.wait(ctx); err != nil {
+			if err := a.after.Wait(ctx); err != nil {
 				return reply{}, err
 			}
 		}

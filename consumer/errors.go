@@ -1,6 +1,10 @@
 package consumer
 
-import "errors"
+import (
+	"errors"
+
+	"brokerd/consumer/store"
+)
 
 // Errors that requests meet. Front ends map them one by one; each may be wrapped with the reason.
 var (
@@ -53,7 +57,7 @@ var (
 	// ErrInvalidOffset refuses a commit of a negative offset.
 	ErrInvalidOffset = errors.New("consumer: invalid offset")
 	// ErrStorage says that the change could not be saved; it may be tried again.
-	ErrStorage = errors.New("consumer: cannot save")
+	ErrStorage = store.ErrFailed
 	// ErrClosed says that the broker is stopping.
-	ErrClosed = errors.New("consumer: closed")
+	ErrClosed = store.ErrClosed
 )

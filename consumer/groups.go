@@ -11,6 +11,8 @@ import (
 	"github.com/rs/zerolog"
 	"go.etcd.io/bbolt"
 	"golang.org/x/sync/errgroup"
+
+	"brokerd/consumer/store"
 )
 
 // Options is what Groups are opened with.
@@ -27,7 +29,8 @@ type Groups struct {
 	topics   Topics
 	catalogs *catalogs
 	log      zerolog.Logger
-	store    *store
+	db       *bbolt.DB
+	store    *store.Store
 	alarms   *alarms
 
 	mu      sync.Mutex
@@ -53,7 +56,8 @@ func Open(o Options) (*Groups, error) {
 		topics:   o.Topics,
 		catalogs: &catalogs{topics: o.Topics},
 		log:      o.Logger,
-		store:    newStore(o.DB, o.Logger),
+		db:       o.DB,
+		store:    store.New(o.DB, "group offsets", o.Logger),
 		alarms:   newAlarms(),
 		entries:  map[string]*entry{},
 	}
@@ -67,7 +71,7 @@ func Open(o Options) (*Groups, error) {
 // saves what is queued. Nothing is answered while it does not run.
 func (g *Groups) Run(ctx context.Context) error {
 	var tasks errgroup.Group
-	tasks.Go(func() error { g.store.run(ctx); return nil })
+	tasks.Go(func() error { g.store.Run(ctx); return nil })
 	tasks.Go(func() error { g.alarms.run(ctx, g.tick); return nil })
 	tasks.Go(func() error { g.sweepEach(ctx); return nil })
 	return tasks.Wait()
@@ -137,8 +141,8 @@ func (g *Groups) save(e *entry, members []string) {
 	all := e.replaced
 	record := e.group.image(e.pending, all)
 	e.unsaved = false
-	var w *write
-	w = g.store.add(func(tx *bbolt.Tx) error { return record.put(tx, e.id, all) }, func(err error) {
+	var w *store.Write
+	w = g.store.Add(func(tx *bbolt.Tx) error { return record.put(tx, e.id, all) }, func(err error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		switch {
@@ -174,7 +178,7 @@ func (g *Groups) tick(e *entry) {
 }
 
 // remove forgets a group that has no members, with its offsets. ErrNotFound, ErrNonEmpty.
-func (g *Groups) remove(e *entry) (*write, error) {
+func (g *Groups) remove(e *entry) (*store.Write, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e.mu.Lock()
@@ -200,9 +204,9 @@ func (g *Groups) removeUnused(e *entry) {
 }
 
 // removeLocked is called with both locks held.
-func (g *Groups) removeLocked(e *entry) *write {
+func (g *Groups) removeLocked(e *entry) *store.Write {
 	e.dead = true
 	delete(g.entries, e.id)
 	g.alarms.set(e, time.Time{})
-	return g.store.add(func(tx *bbolt.Tx) error { return deleteGroup(tx, e.id) }, nil)
+	return g.store.Add(func(tx *bbolt.Tx) error { return deleteGroup(tx, e.id) }, nil)
 }

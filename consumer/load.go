@@ -10,7 +10,7 @@ import (
 
 // load reads all groups and offsets, and makes the buckets in a new file.
 func (g *Groups) load(now time.Time) error {
-	return g.store.db.Update(func(tx *bbolt.Tx) error {
+	return g.db.Update(func(tx *bbolt.Tx) error {
 		var buckets []*bbolt.Bucket
 		for _, name := range [][]byte{groupsBucket, membersBucket, offsetsBucket} {
 			b, err := tx.CreateBucketIfNotExists(name)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"brokerd/consumer/store"
 )
 
 // Commit saves offsets. The answer, an error for each of them, comes when they are synced.
@@ -45,7 +47,7 @@ func (g *Groups) Commit(r *CommitRequest) Wait[[]error] {
 		return ready(errs, nil)
 	}
 	w := g.putOffsets(e, puts)
-	return func(ctx context.Context) ([]error, error) { return errs, w.wait(ctx) }
+	return func(ctx context.Context) ([]error, error) { return errs, w.Wait(ctx) }
 }
 
 // offsetPut is one offset to save.
@@ -79,7 +81,7 @@ func (g *Groups) prepareCommit(r *CommitRequest) ([]error, []offsetPut) {
 }
 
 // putOffsets queues offsets of e's group. They are seen by readers once they are on disk.
-func (g *Groups) putOffsets(e *entry, puts []offsetPut) *write {
+func (g *Groups) putOffsets(e *entry, puts []offsetPut) *store.Write {
 	e.queued++
 	put := func(tx *bbolt.Tx) error {
 		b := tx.Bucket(offsetsBucket)
@@ -90,7 +92,7 @@ func (g *Groups) putOffsets(e *entry, puts []offsetPut) *write {
 		}
 		return nil
 	}
-	return g.store.add(put, func(err error) {
+	return g.store.Add(put, func(err error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.queued--
@@ -131,17 +133,17 @@ func (g *Groups) DeleteOffsets(group string, list []TopicPartition) Wait[[]error
 		}
 	}
 	w := g.dropOffsets(e, gone)
-	return func(ctx context.Context) ([]error, error) { return errs, w.wait(ctx) }
+	return func(ctx context.Context) ([]error, error) { return errs, w.Wait(ctx) }
 }
 
 // dropOffsets queues the deletion of offsets of e's group.
-func (g *Groups) dropOffsets(e *entry, gone []TopicPartition) *write {
+func (g *Groups) dropOffsets(e *entry, gone []TopicPartition) *store.Write {
 	keys := make([][]byte, len(gone))
 	for i, tp := range gone {
 		keys[i] = offsetKey(e.id, tp.Topic, tp.Partition)
 	}
 	e.queued++
-	return g.store.add(func(tx *bbolt.Tx) error { return deleteKeys(tx.Bucket(offsetsBucket), keys) }, func(err error) {
+	return g.store.Add(func(tx *bbolt.Tx) error { return deleteKeys(tx.Bucket(offsetsBucket), keys) }, func(err error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.queued--

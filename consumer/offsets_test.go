@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"brokerd/consumer/store"
 )
 
 func TestCommitChecksEachOffset(t *testing.T) {
@@ -129,16 +131,16 @@ func TestCommitsShareATransaction(t *testing.T) {
 		ids[tx.ID()]++
 		return nil
 	}
-	l.store.add(func(tx *bbolt.Tx) error { close(started); <-release; return nil }, nil)
+	l.store.Add(func(tx *bbolt.Tx) error { close(started); <-release; return nil }, nil)
 	<-started
-	var writes []*write
+	var writes []*store.Write
 	var order []int
 	for i := range 100 {
-		writes = append(writes, l.store.add(count, func(error) { order = append(order, i) }))
+		writes = append(writes, l.store.Add(count, func(error) { order = append(order, i) }))
 	}
 	close(release)
 	for _, w := range writes {
-		if err := w.wait(t.Context()); err != nil {
+		if err := w.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,8 +158,8 @@ func TestStorageFailureIsToldAndHeals(t *testing.T) {
 	l := newLab(t, quick())
 	l.commit(commit("g", "t", 0, 1))
 	broken := errors.New("broken")
-	bad := l.store.add(func(*bbolt.Tx) error { return broken }, nil)
-	if err := bad.wait(t.Context()); !errors.Is(err, ErrStorage) || !errors.Is(err, broken) {
+	bad := l.store.Add(func(*bbolt.Tx) error { return broken }, nil)
+	if err := bad.Wait(t.Context()); !errors.Is(err, ErrStorage) || !errors.Is(err, broken) {
 		t.Errorf("failed change: %v", err)
 	}
 	l.wantOffset("g", "t", 1)

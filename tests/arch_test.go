@@ -23,6 +23,7 @@ func ladder() map[string]int {
 		"topic/message":     20,
 		"topic":             30,
 		"topic/stream":      35,
+		"consumer/store":    36,
 		"consumer":          40,
 		"consumer/durable":  45,
 		"broker/nats/wire":  45,
