@@ -142,12 +142,22 @@ func TestStructsAreSmall(t *testing.T) {
 					mutexes++
 				}
 			}
-			if fields > maxFields || mutexes > 1 {
+			if fields > maxFields && !onWire(body) || mutexes > 1 {
 				t.Errorf("%s: struct %s has %d fields and %d mutexes", s.name, spec.Name.Name, fields, mutexes)
 			}
 			return true
 		})
 	}
+}
+
+// onWire says that each field has a name in JSON: somebody else decided how many there are.
+func onWire(body *ast.StructType) bool {
+	for _, f := range body.Fields.List {
+		if f.Tag == nil || !strings.Contains(f.Tag.Value, `json:"`) {
+			return false
+		}
+	}
+	return true
 }
 
 func isMutex(e ast.Expr) bool {
