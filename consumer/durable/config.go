@@ -1,6 +1,9 @@
 package durable
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Config is a consumer's configuration in the form of JetStream's API; it is stored like that. Durations are in
 // nanoseconds.
@@ -37,15 +40,16 @@ type Config struct {
 	Metadata          map[string]string `json:"metadata,omitempty"`
 	PauseUntil        *time.Time        `json:"pause_until,omitempty"`
 	PriorityGroups    []string          `json:"priority_groups,omitempty"`
-	PriorityPolicy    string            `json:"priority_policy,omitempty"`
+	PriorityPolicy    PriorityPolicy    `json:"priority_policy,omitempty"`
 	PinnedTTL         time.Duration     `json:"priority_timeout,omitempty"`
 }
 
 // Words of the configuration, as they stand in JSON.
 type (
-	DeliverPolicy string
-	AckPolicy     string
-	ReplayPolicy  string
+	DeliverPolicy  string
+	AckPolicy      string
+	ReplayPolicy   string
+	PriorityPolicy string
 )
 
 const (
@@ -62,4 +66,35 @@ const (
 
 	ReplayInstant  ReplayPolicy = "instant"
 	ReplayOriginal ReplayPolicy = "original"
+
+	PriorityNone        PriorityPolicy = "" // "none" is read as well
+	PriorityOverflow    PriorityPolicy = "overflow"
+	PriorityPinned      PriorityPolicy = "pinned_client"
+	PriorityPrioritized PriorityPolicy = "prioritized"
 )
+
+// filters are the subjects that the consumer wants; none for all.
+func (c *Config) filters() []string {
+	if c.FilterSubject != "" {
+		return []string{c.FilterSubject}
+	}
+	return c.FilterSubjects
+}
+
+// push says that messages are sent unasked.
+func (c *Config) push() bool { return c.DeliverSubject != "" }
+
+// acks says that deliveries wait for acknowledgements.
+func (c *Config) acks() bool { return c.AckPolicy != AckNone }
+
+// pausedAt says that deliveries rest at this time.
+func (c *Config) pausedAt(now time.Time) bool {
+	return c.PauseUntil != nil && now.Before(*c.PauseUntil)
+}
+
+// clone is a copy that shares nothing which anybody changes.
+func (c *Config) clone() Config {
+	copied := *c
+	copied.Metadata = maps.Clone(c.Metadata)
+	return copied
+}

@@ -2,11 +2,16 @@ package durable
 
 import (
 	"context"
-	"time"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/rs/zerolog"
 	"go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
 
+	"brokerd/consumer/store"
 	"brokerd/topic/stream"
 )
 
@@ -19,63 +24,121 @@ type Options struct {
 }
 
 // Consumers is the consumers of all streams.
-type Consumers struct{}
+type Consumers struct {
+	streams *stream.Streams
+	outlet  Outlet
+	log     zerolog.Logger
+	store   *store.Store
+	wake    chan struct{} // holds one: there are consumers whose loop is to be started
+
+	mu       sync.RWMutex
+	byStream map[string]map[string]*Consumer
+	starting []*Consumer
+}
 
 // Open loads the consumers. What is damaged is reported through the logger and left out.
-func Open(o Options) (*Consumers, error) { panic("durable: Open") }
+func Open(o Options) (*Consumers, error) {
+	cs := &Consumers{
+		streams:  o.Streams,
+		outlet:   o.Outlet,
+		log:      o.Logger,
+		store:    store.New(o.DB, "the state of consumers", o.Logger),
+		wake:     make(chan struct{}, 1),
+		byStream: map[string]map[string]*Consumer{},
+	}
+	if err := cs.load(o.DB); err != nil {
+		return nil, err
+	}
+	o.Streams.OnDelete(cs.streamDeleted)
+	return cs, nil
+}
 
 // Run delivers, keeps deadlines and saves, until ctx is done; then it tells waiting pull requests of the shutdown, and
-// saves what is left.
-func (cs *Consumers) Run(ctx context.Context) error { panic("durable: Run") }
+// saves what is left. Nothing is made, changed or acknowledged while it does not run.
+func (cs *Consumers) Run(ctx context.Context) error {
+	saving, saved := context.WithCancel(context.WithoutCancel(ctx))
+	var saver, loops errgroup.Group
+	saver.Go(func() error { cs.store.Run(saving); return nil })
+	for ctx.Err() == nil {
+		for _, c := range cs.takeStarting() {
+			loops.Go(func() error { c.run(ctx); return nil })
+		}
+		select {
+		case <-cs.wake:
+		case <-ctx.Done():
+		}
+	}
+	err := loops.Wait()
+	saved()
+	_ = saver.Wait()
+	return err
+}
 
-// Action says what Create may do.
-type Action string
+func (cs *Consumers) takeStarting() []*Consumer {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	list := cs.starting
+	cs.starting = nil
+	return list
+}
 
-const (
-	CreateOrUpdate Action = ""
-	CreateOnly     Action = "create"
-	UpdateOnly     Action = "update"
-)
+// activate has c's loop started.
+func (cs *Consumers) activate(c *Consumer) {
+	cs.mu.Lock()
+	cs.starting = append(cs.starting, c)
+	cs.mu.Unlock()
+	poke(cs.wake)
+}
 
-// Create makes a consumer, or updates one, after it has checked and completed the configuration. When it returns, a durable
-// one survives a crash. Errors: *stream.Error.
-func (cs *Consumers) Create(streamName string, c Config, a Action) (*Consumer, error) {
-	panic("durable: Create")
+// poke wakes who waits for ch, which holds one.
+func poke(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
 }
 
 // Get finds a consumer.
-func (cs *Consumers) Get(streamName, name string) (*Consumer, bool) { panic("durable: Get") }
+func (cs *Consumers) Get(streamName, name string) (*Consumer, bool) {
+	cs.mu.RLock()
+	defer cs.mu.RUnlock()
+	c, ok := cs.byStream[streamName][name]
+	return c, ok
+}
 
 // List returns a stream's consumers ordered by name.
-func (cs *Consumers) List(streamName string) []*Consumer { panic("durable: List") }
+func (cs *Consumers) List(streamName string) []*Consumer {
+	cs.mu.RLock()
+	defer cs.mu.RUnlock()
+	return slices.SortedFunc(maps.Values(cs.byStream[streamName]), func(a, b *Consumer) int {
+		return strings.Compare(a.names.consumer, b.names.consumer)
+	})
+}
 
-// Delete removes a consumer; its waiting pull requests are told. Errors: *stream.Error 10014, 10059.
-func (cs *Consumers) Delete(streamName, name string) error { panic("durable: Delete") }
-
-// Ack takes an acknowledgement: subject is $JS.ACK. and what follows. done, if not nil, is called when it is applied and, for
-// a durable consumer, saved; with an error when there is no such consumer. reply is where +NXT gets its messages. It does
-// not wait.
-func (cs *Consumers) Ack(subject, reply string, body []byte, done func(error)) { panic("durable: Ack") }
+// Ack takes an acknowledgement: subject is $JS.ACK. and what follows. done, if not nil, is called when it is applied and, if
+// there is a reply subject and the consumer is a saved one, on disk; with an error when there is no such consumer, or it
+// never delivered the message. For +NXT it is not called: the messages that go to reply are the answer. It does not wait.
+func (cs *Consumers) Ack(subject, reply string, body []byte, done func(error)) {
+	a, err := parseAck(subject, body)
+	c, ok := cs.Get(a.names.stream, a.names.consumer)
+	if err == nil && !ok {
+		err = stream.ErrConsumerNotFound
+	}
+	if err == nil {
+		c.ack(a, reply, done)
+	} else if done != nil {
+		done(err)
+	}
+}
 
 // FlowControl takes an answer to a flow control request: subject is $JS.FC. and what follows. It does not wait.
-func (cs *Consumers) FlowControl(subject string) { panic("durable: FlowControl") }
-
-// Consumer is one consumer. It stays valid, but refuses everything, after it was deleted.
-type Consumer struct{}
-
-// Info tells about the consumer.
-func (c *Consumer) Info() Info { panic("durable: Info") }
-
-// Pull takes a pull request, as its body stands in JetStream's API (ADR-13): empty, a number, or JSON. Messages and
-// statuses go to inbox; so does whatever is wrong with the request. It does not wait.
-func (c *Consumer) Pull(inbox string, body []byte) { panic("durable: Pull") }
-
-// Pause stops deliveries until then; a time that is past resumes them. Durable when it returns. Errors: *stream.Error.
-func (c *Consumer) Pause(until time.Time) error { panic("durable: Pause") }
-
-// Reset moves the consumer to deliver from sequence on, 0 for its ack floor; what is pending is forgotten. Durable when it
-// returns. It returns the sequence. Errors: *stream.Error.
-func (c *Consumer) Reset(sequence uint64) (uint64, error) { panic("durable: Reset") }
-
-// Unpin makes another client of a priority group the pinned one. Errors: *stream.Error.
-func (c *Consumer) Unpin(group string) error { panic("durable: Unpin") }
+func (cs *Consumers) FlowControl(subject string) {
+	rest, _ := strings.CutPrefix(subject, flowPrefix)
+	tokens := strings.Split(rest, ".")
+	if len(tokens) != 3 {
+		return
+	}
+	if c, ok := cs.Get(tokens[0], tokens[1]); ok {
+		c.flowControl(subject)
+	}
+}
