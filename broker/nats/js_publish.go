@@ -1,0 +1,30 @@
+package nats
+
+import (
+	"errors"
+
+	"brokerd/topic/stream"
+)
+
+// ackSize is room for most acknowledgements.
+const ackSize = 96
+
+// store publishes a message into a stream, and acknowledges it on reply when it is durable, or refused. Header and data are
+// copied before it returns. finished is called once, when it is decided what becomes of the message; until then its bytes
+// are in flight. It does not wait for the disk.
+func (a *api) store(s *stream.Stream, subject, reply string, header, data []byte, finished func()) {
+	s.Publish(stream.Publication{Subject: subject, Header: header, Data: data, Done: func(r stream.Receipt, err error) {
+		finished()
+		if reply != "" && !s.Config().NoAck {
+			a.door.Answer(reply, "", ackHeader(err), appendAck(make([]byte, 0, ackSize), s.Name(), r, err))
+		}
+	}})
+}
+
+// ackHeader marks an answer that asks the publisher to slow down.
+func ackHeader(err error) []byte {
+	if err != nil && errors.Is(err, stream.ErrTooManyRequests) {
+		return []byte("NATS/1.0 429 Too Many Requests\r\n\r\n")
+	}
+	return nil
+}
