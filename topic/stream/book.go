@@ -7,10 +7,10 @@ import (
 	"brokerd/topic/subject"
 )
 
-// book is the configurations of all streams, as far as another one has to respect them.
+// book is what a stream's configuration has to respect: those of other streams.
 type book struct {
-	find func(name string) (Config, bool)
-	all  iter.Seq[Config]
+	find   func(name string) (Config, bool)
+	others iter.Seq[Config] // with whose subjects it may not overlap
 }
 
 // create completes the configuration of a new stream; exists says that there is a stream which has it already.
@@ -59,10 +59,7 @@ func (b book) update(c Config, pedantic bool) (Config, error) {
 
 // taken says that another stream has a subject of c.
 func (b book) taken(c Config) bool {
-	for other := range b.all {
-		if other.Name == c.Name {
-			continue
-		}
+	for other := range b.others {
 		for _, s := range c.Subjects {
 			for _, o := range other.Subjects {
 				if subject.Overlap(s, o) {

@@ -54,29 +54,39 @@ type request struct {
 // ledger is a book in a map.
 type ledger map[string]Config
 
-func (l ledger) book() book {
-	return book{func(name string) (Config, bool) { c, ok := l[name]; return c, ok }, maps.Values(l)}
+func (l ledger) book(name string) book {
+	others := maps.Clone(l)
+	delete(others, name)
+	return book{func(name string) (Config, bool) { c, ok := l[name]; return c, ok }, maps.Values(others)}
 }
 
 func (l ledger) answer(verb, body string) string {
-	var q request
-	d := json.NewDecoder(strings.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&q); err != nil {
-		return told(InvalidJSON(err))
+	q, refused := decodeRequest(body)
+	if refused != "" {
+		return refused
 	}
 	var c Config
 	var err error
 	if verb == "create" {
-		c, _, err = l.book().create(q.Config, q.Pedantic)
+		c, _, err = l.book(q.Name).create(q.Config, q.Pedantic)
 	} else {
-		c, err = l.book().update(q.Config, q.Pedantic)
+		c, err = l.book(q.Name).update(q.Config, q.Pedantic)
 	}
 	if err != nil {
 		return told(err)
 	}
 	l[c.Name] = c
 	return shown(c)
+}
+
+// decodeRequest reads a body; refused is the answer to one that cannot be read.
+func decodeRequest(body string) (q request, refused string) {
+	d := json.NewDecoder(strings.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&q); err != nil {
+		return q, told(InvalidJSON(err))
+	}
+	return q, ""
 }
 
 func told(err error) string {
@@ -135,7 +145,7 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		before := encode(c)
-		done, _, err := ledger{}.book().create(c, false)
+		done, _, err := ledger{}.book(c.Name).create(c, false)
 		if !bytes.Equal(encode(c), before) {
 			t.Fatal("the request was changed")
 		}
@@ -146,7 +156,7 @@ func FuzzConfig(f *testing.F) {
 		if err := json.Unmarshal(encode(done), &back); err != nil {
 			t.Fatal(err)
 		}
-		if _, exists, err := (ledger{done.Name: done}).book().create(back, true); !exists || err != nil {
+		if _, exists, err := (ledger{done.Name: done}).book(done.Name).create(back, true); !exists || err != nil {
 			t.Fatalf("sent back: %v, %v\n%s", exists, err, encode(done))
 		}
 	})

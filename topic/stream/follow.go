@@ -63,6 +63,12 @@ func newView(families []*family, version uint64) *view {
 	return v
 }
 
+// related says that e is the stream called name, or another partition of its topic, which has the same subjects.
+func (v *view) related(name string, e *entry) bool {
+	other, ok := v.byName[name]
+	return ok && other.stream.topic == e.stream.topic
+}
+
 // current is the view of what there is now.
 func (s *Streams) current() *view {
 	if v := s.view.Load(); v.version == s.version.Load() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -62,7 +61,7 @@ func Open(o Options) (*Streams, error) {
 func (s *Streams) Create(c Config, pedantic bool) (*Stream, error) {
 	s.turn <- struct{}{}
 	defer s.give()
-	c, exists, err := s.book().create(c, pedantic)
+	c, exists, err := s.book(c.Name).create(c, pedantic)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func (s *Streams) makeTopic(c Config) error {
 func (s *Streams) Update(c Config, pedantic bool) (*Stream, error) {
 	s.turn <- struct{}{}
 	defer s.give()
-	c, err := s.book().update(c, pedantic)
+	c, err := s.book(c.Name).update(c, pedantic)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +174,8 @@ func (s *Streams) Delete(name string) error {
 
 func (s *Streams) give() { <-s.turn }
 
-// book is what a new configuration is checked against.
-func (s *Streams) book() book {
+// book is what the configuration of the stream called name is checked against.
+func (s *Streams) book(name string) book {
 	v := s.current()
 	return book{
 		find: func(name string) (Config, bool) {
@@ -186,13 +185,13 @@ func (s *Streams) book() book {
 			}
 			return e.stream.Config(), true
 		},
-		all: iter.Seq[Config](func(yield func(Config) bool) {
+		others: func(yield func(Config) bool) {
 			for _, e := range v.ordered {
-				if !yield(e.stream.Config()) {
+				if !v.related(name, e) && !yield(e.stream.Config()) {
 					return
 				}
 			}
-		}),
+		},
 	}
 }
 
