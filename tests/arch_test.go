@@ -17,6 +17,7 @@ func ladder() map[string]int {
 	return map[string]int{
 		"log/vfs":           0,
 		"log/vfs/memfs":     10,
+		"log/vfs/ramfs":     10,
 		"log":               10,
 		"topic/subject":     10,
 		"producer":          20,

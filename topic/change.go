@@ -22,7 +22,7 @@ type Spec struct {
 	Memory       bool   // the log is kept in memory, and the topic is gone after a stop
 }
 
-// Create makes a topic; when it returns, the topic survives a crash. With ValidateOnly it only says what would happen: the
+// Create makes a topic; when it returns, the topic survives a crash, unless it is in memory. With ValidateOnly it only says what would happen: the
 // Topic it returns has no id, and refuses everything.
 // Errors: ErrExists, ErrBadName (also for a name that differs from an existing one only in "." and "_"),
 // ErrBadPartitions, ErrBadConfig.
@@ -43,18 +43,18 @@ func (r *Registry) Create(s Spec) (*Topic, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Topic{name: s.Name, created: time.Now().UTC(), broker: r.broker}
+	t := &Topic{name: s.Name, created: time.Now().UTC(), memory: s.Memory, broker: r.broker}
 	t.state.Store(&state{settings: settings, config: config, stream: bytes.Clone(s.Stream)})
 	if s.ValidateOnly {
 		t.pretend(partitions)
 		return t, nil
 	}
 	t.id = newID()
-	if err := r.store.doom(t.id, t.name); err != nil {
+	if err := r.doom(t); err != nil {
 		return nil, fmt.Errorf("topic: create %s: %w", s.Name, err)
 	}
 	if err := r.grow(t, partitions); err != nil {
-		r.sweep(t.id)
+		r.clear(t)
 		return nil, fmt.Errorf("topic: create %s: %w", s.Name, err)
 	}
 	r.add(t)
@@ -122,7 +122,7 @@ func (r *Registry) Delete(name string) error {
 	for _, p := range t.Partitions() {
 		p.remove()
 	}
-	r.sweep(t.id)
+	r.clear(t)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (r *Registry) unlist(name string) (*Topic, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
 	}
-	if err := r.store.remove(t.id, name); err != nil {
+	if err := r.unsave(t); err != nil {
 		return nil, fmt.Errorf("topic: delete %s: %w", name, err)
 	}
 	r.drop(t)
@@ -190,7 +190,7 @@ func (r *Registry) reset(name string, validateOnly bool, edit func(t *Topic, nex
 	if err != nil || validateOnly || same && bytes.Equal(next.stream, old.stream) {
 		return err
 	}
-	if err := r.store.put(t.id, t.record(&next)); err != nil {
+	if err := r.save(t, &next); err != nil {
 		return fmt.Errorf("topic: store the settings of %s: %w", name, err)
 	}
 	t.state.Store(&next)

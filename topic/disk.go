@@ -21,7 +21,7 @@ func (r *Registry) grow(t *Topic, total int32) error {
 	if err == nil {
 		next := &state{settings: old.settings, config: old.config, stream: old.stream}
 		next.partitions = append(append(next.partitions, old.partitions...), added...)
-		if err = r.store.put(t.id, t.record(next)); err == nil {
+		if err = r.save(t, next); err == nil {
 			t.state.Store(next)
 			r.version.Add(1)
 			return nil
@@ -29,17 +29,17 @@ func (r *Registry) grow(t *Topic, total int32) error {
 	}
 	for _, p := range added {
 		p.remove()
-		r.o.FS.RemoveAll(partitionDir(r.dir(t.id), p.index)) // also when its log could not be opened
+		r.storage(t).fs.RemoveAll(partitionDir(r.dir(t.id), p.index)) // also when its log could not be opened
 	}
 	return err
 }
 
 // makeDir makes a topic's directory, durably.
 func (r *Registry) makeDir(t *Topic) error {
-	if err := r.o.FS.MkdirAll(r.dir(t.id)); err != nil {
+	if err := r.storage(t).fs.MkdirAll(r.dir(t.id)); err != nil {
 		return fmt.Errorf("make the directory: %w", err)
 	}
-	if err := r.o.FS.SyncDir(path.Join(r.o.Dir, topicsDir)); err != nil {
+	if err := r.storage(t).fs.SyncDir(path.Join(r.o.Dir, topicsDir)); err != nil {
 		return fmt.Errorf("make the directory durable: %w", err)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (r *Registry) makePartitions(t *Topic, from, total int32) ([]*Partition, er
 		p := newPartition(t, n)
 		made = append(made, p)
 		group.Go(func() error {
-			if _, err := p.open(r.o, r.dir(t.id)); err != nil {
+			if _, err := p.open(r.o, r.storage(t), r.dir(t.id)); err != nil {
 				mu.Lock()
 				errs = append(errs, err)
 				mu.Unlock()
@@ -71,13 +71,13 @@ func (r *Registry) makePartitions(t *Topic, from, total int32) ([]*Partition, er
 	if err := errors.Join(errs...); err != nil {
 		return made, fmt.Errorf("make the partitions: %w", err)
 	}
-	if err := r.o.FS.SyncDir(r.dir(t.id)); err != nil {
+	if err := r.storage(t).fs.SyncDir(r.dir(t.id)); err != nil {
 		return made, fmt.Errorf("make the partitions durable: %w", err)
 	}
 	return made, nil
 }
 
-// sweep removes a doomed directory. It may be repeated: what it cannot do now is done at the next start.
+// sweep removes a doomed directory on the disk. It may be repeated: what it cannot do now is done at the next start.
 func (r *Registry) sweep(id ID) {
 	err := r.o.FS.RemoveAll(r.dir(id))
 	if err == nil {

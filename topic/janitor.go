@@ -8,11 +8,6 @@ import (
 	"brokerd/log"
 )
 
-// Run applies retention, rolls segments by age and expires producers until ctx is done.
-func (r *Registry) Run(ctx context.Context) error {
-	return rounds(ctx, r.o.RetainEach, r.retain)
-}
-
 // retain makes one pass over all partitions.
 func (r *Registry) retain(ctx context.Context, said *complaints) {
 	defer said.endPass()

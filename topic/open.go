@@ -24,6 +24,7 @@ func Open(ctx context.Context, o Options) (*Registry, error) {
 	}
 	o.CompactEach = cmp.Or(o.CompactEach, defaultCompactEach)
 	o.CompactMemory = cmp.Or(o.CompactMemory, defaultCompactMemory)
+	o.MemoryLimit = cmp.Or(o.MemoryLimit, defaultMemoryLimit)
 	if o.Defaults.ProducerIDExpiry == 0 {
 		o.Defaults.ProducerIDExpiry = defaultExpiry
 	}
@@ -38,6 +39,9 @@ func Open(ctx context.Context, o Options) (*Registry, error) {
 		folded: make(map[string]*Topic),
 	}
 	var err error
+	if r.memory, err = newMemory(o.MemoryLimit, o.Dir); err != nil {
+		return nil, err
+	}
 	if r.broker, err = parseOverrides(o.Defaults.Settings); err != nil {
 		return nil, err
 	}
@@ -189,7 +193,7 @@ func (r *Registry) reopen(p *Partition, present map[string]bool) {
 			Msg("the directory of a partition is missing: the partition is offline, all others are served; restore it from a copy, or delete the topic")
 		return
 	}
-	found, err := p.open(r.o, r.dir(p.topic.id))
+	found, err := p.open(r.o, r.storage(p.topic), r.dir(p.topic.id))
 	if err != nil {
 		p.fail(err)
 		r.o.Logger.Error().Err(err).Str("topic", p.topic.name).Int32("partition", p.index).

@@ -38,13 +38,13 @@ func newPartition(t *Topic, index int32) *Partition {
 }
 
 // open opens the log in the topic's directory. It is called once, before anybody else sees the partition.
-func (p *Partition) open(o Options, topicDir string) (log.Recovery, error) {
+func (p *Partition) open(o Options, in storage, topicDir string) (log.Recovery, error) {
 	l, found, err := log.Open(log.Options{
-		FS:         o.FS,
+		FS:         in.fs,
 		Dir:        partitionDir(topicDir, p.index),
-		Committer:  o.Committer,
+		Committer:  in.committer,
 		Files:      o.Files,
-		Config:     jittered(p.topic.Config()),
+		Config:     p.logConfig(p.topic.Config()),
 		Projection: p.table,
 		OnDamage:   func(damage log.CorruptError) { reportDamage(o.Logger, p, damage) },
 	})
@@ -63,8 +63,16 @@ func (p *Partition) fail(err error) {
 // configure applies new settings to the log.
 func (p *Partition) configure(c Config) {
 	if p.log != nil {
-		p.log.SetConfig(jittered(c))
+		p.log.SetConfig(p.logConfig(c))
 	}
+}
+
+// logConfig are the settings of the log. In memory there is no sync to wait for.
+func (p *Partition) logConfig(c Config) log.Config {
+	if p.topic.memory {
+		c.Log.Durability = log.Async
+	}
+	return jittered(c)
 }
 
 // jittered takes a random part of SegmentJitter off the age at which segments roll.

@@ -28,6 +28,7 @@ const (
 	defaultExpiry        = 24 * time.Hour
 	defaultCompactEach   = 15 * time.Second
 	defaultCompactMemory = 64 << 20
+	defaultMemoryLimit   = 1 << 30
 )
 
 // Options is what a Registry is opened with.
@@ -43,6 +44,8 @@ type Options struct {
 
 	CompactEach   time.Duration // between looks for logs to compact; 0 takes 15s
 	CompactMemory int64         // bytes for the keys of the log that is compacted; 0 takes 64 MiB
+
+	MemoryLimit int64 // bytes for all topics in memory (Spec.Memory); 0 takes 1 GiB
 }
 
 // Defaults are what a topic has when its creator did not say.
@@ -57,6 +60,7 @@ type Registry struct {
 	o      Options
 	broker overrides // Options.Defaults.Settings, parsed
 	store  store
+	memory storage // of topics in memory
 
 	// turn is taken by whoever changes the set of topics or a topic's state: changes are made one at a time, each one
 	// on disk before it is seen. It is not a mutex, since it is held while that happens. Readers never wait for it.

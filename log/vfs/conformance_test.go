@@ -13,9 +13,10 @@ import (
 
 	"brokerd/log/vfs"
 	"brokerd/log/vfs/memfs"
+	"brokerd/log/vfs/ramfs"
 )
 
-// Both file systems must behave alike: what a test plays in memory then says something about the disk.
+// All file systems must behave alike: what a test plays in memory then says something about the disk.
 var behaviours = []struct {
 	name string
 	run  func(t *testing.T, v vfs.FS, dir string)
@@ -231,6 +232,11 @@ func TestConformance(t *testing.T) {
 	for _, b := range behaviours {
 		t.Run(b.name+"/os", func(t *testing.T) {
 			b.run(t, vfs.OS{}, t.TempDir())
+		})
+		t.Run(b.name+"/ramfs", func(t *testing.T) {
+			m := ramfs.New(1 << 20)
+			wantErr(t, m.MkdirAll("/x/y"), nil)
+			b.run(t, m, "/x/y")
 		})
 		t.Run(b.name+"/memfs", func(t *testing.T) {
 			m := memfs.New()

@@ -1,8 +1,8 @@
 // Package vfs is the file system seam: the only way the broker reaches a disk.
 //
-// Everything above it sees the two small interfaces FS and File. OS is the real file system; package memfs is its
-// in-memory twin, which can crash (drop what was not synced) and fail (return an error on the nth call), so that
-// every crash the log claims to survive can be played in a test.
+// Everything above it sees the two small interfaces FS and File. OS is the real file system. Package ramfs is one in memory,
+// for logs that need not outlive the process. Package memfs is OS's twin for tests, which can crash (drop what was not
+// synced) and fail (return an error on the nth call), so that every crash the log claims to survive can be played.
 package vfs
 
 import (
