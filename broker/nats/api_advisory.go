@@ -59,3 +59,10 @@ func (a *api) advise(subject string, advisory any) {
 	}
 	a.door.Publish(subject, nil, data)
 }
+
+// tell publishes an advisory about a stream, if anybody wants it; kind and name are the end of its subject.
+func (a *api) tell(kind, name string, advisory any) {
+	if subject := advisoryPrefix + kind + "." + name; a.wanted(subject) {
+		a.advise(subject, advisory)
+	}
+}

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"fmt"
 	"strings"
 
 	"brokerd/consumer/durable"
@@ -72,6 +73,11 @@ func consumerBody(r *request, streamName string) (consumerRequest, error) {
 	if err := r.strict(&q); err != nil {
 		return q, err
 	}
+	switch q.Action {
+	case durable.CreateOrUpdate, durable.CreateOnly, durable.UpdateOnly:
+	default:
+		return q, stream.InvalidJSON(fmt.Errorf("unknown consumer action: %q", q.Action))
+	}
 	if q.Stream != streamName {
 		return q, stream.ErrStreamMismatch
 	}
@@ -109,7 +115,7 @@ func (a *api) consumerNames(r *request) (any, error) {
 	}
 	names := make([]string, len(part))
 	for i, c := range part {
-		names[i] = c.Info().Name
+		names[i] = c.Name()
 	}
 	return consumerNames{p, names}, nil
 }
@@ -133,7 +139,7 @@ func (a *api) consumerList(r *request) (any, error) {
 
 func (a *api) consumersOf(r *request, limit int) ([]*durable.Consumer, page, error) {
 	var q pageRequest
-	if err := r.lenient(&q); err != nil {
+	if err := r.optional(&q); err != nil {
 		return nil, page{}, err
 	}
 	s, err := a.stream(r, 2)

@@ -52,7 +52,7 @@ type paused struct {
 // pauseConsumer resumes when no time is given, or one that is past.
 func (a *api) pauseConsumer(r *request) (any, error) {
 	var q pauseRequest
-	if err := r.lenient(&q); err != nil {
+	if err := r.optional(&q); err != nil {
 		return nil, err
 	}
 	c, err := a.consumer(r, 2)
@@ -75,8 +75,8 @@ type unpinRequest struct {
 
 func (a *api) unpinConsumer(r *request) (any, error) {
 	var q unpinRequest
-	if err := r.decode(&q); err != nil {
-		return nil, err
+	if err := json.Unmarshal(r.body, &q); err != nil {
+		return nil, stream.InvalidJSON(err)
 	}
 	switch {
 	case q.Group == "":

@@ -223,14 +223,14 @@ func (d *direct) send(m message.Message, pending uint64) bool {
 	if !d.room(d.request) {
 		return false
 	}
-	header := d.describe(m)
-	header = appendField(header, "Nats-Num-Pending", strconv.FormatUint(pending, 10))
-	header = appendField(header, "Nats-Last-Sequence", strconv.FormatUint(d.last, 10))
-	own := m.Header
-	if d.query.NoHeader {
-		own = nil
+	var header []byte
+	if !d.query.NoHeader {
+		header = d.describe(m)
+		header = appendField(header, "Nats-Num-Pending", strconv.FormatUint(pending, 10))
+		header = appendField(header, "Nats-Last-Sequence", strconv.FormatUint(d.last, 10))
+		header = endHeader(header, m.Header)
 	}
-	d.door.Answer(d.request.reply, "", endHeader(header, own), m.Data)
+	d.door.Answer(d.request.reply, "", header, m.Data)
 	d.budget -= len(m.Subject) + len(m.Header) + len(m.Data)
 	d.last = m.Sequence
 	return true

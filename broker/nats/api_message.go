@@ -39,7 +39,7 @@ func (a *api) getMessage(r *request) (any, error) {
 		return nil, stream.ErrBadRequest
 	}
 	var q getRequest
-	if err := r.decode(&q); err != nil {
+	if err := r.lenient(&q); err != nil {
 		return nil, err
 	}
 	if q.Batch > 0 || q.MaxBytes > 0 || !q.names() || q.contradicts() {
@@ -114,7 +114,7 @@ func (a *api) deleteMessage(r *request) (any, error) {
 		return nil, stream.ErrBadRequest
 	}
 	var q deleteRequest
-	if err := r.decode(&q); err != nil {
+	if err := r.lenient(&q); err != nil {
 		return nil, err
 	}
 	s, err := a.stream(r, 3)

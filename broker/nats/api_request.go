@@ -55,6 +55,23 @@ func (r *request) tooNew() bool {
 func (r *request) strict(v any) error {
 	d := json.NewDecoder(bytes.NewReader(r.body))
 	d.DisallowUnknownFields()
+	return decode(d, v)
+}
+
+// lenient decodes the body into v, without a look at fields that v does not have. An empty body leaves v as it is.
+func (r *request) lenient(v any) error {
+	return decode(json.NewDecoder(bytes.NewReader(r.body)), v)
+}
+
+// optional is lenient where no field has to be there, so that a body that is no object may be anything.
+func (r *request) optional(v any) error {
+	if !startsJSON(r.body) {
+		return nil
+	}
+	return r.lenient(v)
+}
+
+func decode(d *json.Decoder, v any) error {
 	for {
 		if err := d.Decode(v); err == io.EOF {
 			return nil
@@ -62,23 +79,6 @@ func (r *request) strict(v any) error {
 			return stream.InvalidJSON(placed(err))
 		}
 	}
-}
-
-// lenient decodes the body into v, without a look at fields that v does not have. Requests whose fields are all optional
-// may have any other body, or none.
-func (r *request) lenient(v any) error {
-	if !startsJSON(r.body) {
-		return nil
-	}
-	return r.decode(v)
-}
-
-// decode decodes a body that must be there.
-func (r *request) decode(v any) error {
-	if err := json.Unmarshal(r.body, v); err != nil {
-		return stream.InvalidJSON(placed(err))
-	}
-	return nil
 }
 
 // placed adds where the mistake is.

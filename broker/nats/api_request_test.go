@@ -36,17 +36,19 @@ func TestRequiredLevel(t *testing.T) {
 }
 
 func TestBodies(t *testing.T) {
-	type strictOrLenient struct{ strict, lenient, empty string }
-	for body, want := range map[string]strictOrLenient{
-		``:           {"", "", "yes"},
-		`{}`:         {"", "", "yes"},
-		` { } `:      {"", "", "yes"},
-		`{"seq":1}`:  {"", "", "no"},
-		`{"x":1}`:    {`invalid JSON: json: unknown field "x"`, "", "no"},
-		`{"seq":`:    {`invalid JSON: unexpected EOF`, `invalid JSON: unexpected end of JSON input at offset 7`, "no"},
-		`{"seq":"a"`: {`invalid JSON: unexpected EOF`, `invalid JSON: unexpected end of JSON input at offset 10`, "no"},
-		`nonsense`:   {`invalid JSON: invalid character 'o' in literal null (expecting 'u') at offset 2`, "", "no"},
-		`null`:       {"", "", "no"},
+	type results struct{ strict, lenient, optional, empty string }
+	for body, want := range map[string]results{
+		``:          {"", "", "", "yes"},
+		`{}`:        {"", "", "", "yes"},
+		` { } `:     {"", "", "", "yes"},
+		`{"seq":1}`: {"", "", "", "no"},
+		`{"x":1}`:   {`invalid JSON: json: unknown field "x"`, "", "", "no"},
+		`{"seq":`:   {`invalid JSON: unexpected EOF`, `invalid JSON: unexpected EOF`, `invalid JSON: unexpected EOF`, "no"},
+		`null`:      {"", "", "", "no"},
+		`nonsense`: {
+			`invalid JSON: invalid character 'o' in literal null (expecting 'u') at offset 2`,
+			`invalid JSON: invalid character 'o' in literal null (expecting 'u') at offset 2`, "", "no",
+		},
 	} {
 		r := &request{body: []byte(body)}
 		text := func(err error) string {
@@ -61,6 +63,9 @@ func TestBodies(t *testing.T) {
 		}
 		if got := text(r.lenient(&q)); got != want.lenient {
 			t.Errorf("%q, leniently: %q, want %q", body, got, want.lenient)
+		}
+		if got := text(r.optional(&q)); got != want.optional {
+			t.Errorf("%q, optional: %q, want %q", body, got, want.optional)
 		}
 		if got := map[bool]string{true: "yes", false: "no"}[r.empty()]; got != want.empty {
 			t.Errorf("%q is empty: %s", body, got)

@@ -107,7 +107,7 @@ type purged struct {
 
 func (a *api) purgeStream(r *request) (any, error) {
 	var q purgeRequest
-	if err := r.lenient(&q); err != nil {
+	if err := r.optional(&q); err != nil {
 		return nil, err
 	}
 	if q.Below > 0 && q.Keep > 0 {

@@ -103,7 +103,7 @@ func (a *api) streamList(r *request) (any, error) {
 
 func (a *api) list(r *request, limit int) ([]*stream.Stream, page, error) {
 	var q listRequest
-	if err := r.lenient(&q); err != nil {
+	if err := r.optional(&q); err != nil {
 		return nil, page{}, err
 	}
 	part, p := cut(a.streams.List(q.Subject), q.Offset, limit)
@@ -123,7 +123,7 @@ type pagedStreamInfo struct {
 
 func (a *api) streamInfo(r *request) (any, error) {
 	var q infoRequest
-	if err := r.lenient(&q); err != nil {
+	if err := r.optional(&q); err != nil {
 		return nil, err
 	}
 	s, err := a.stream(r, 2)

@@ -51,7 +51,7 @@ type connzRequest struct {
 // connz is what `nats server report connections` gathers, in the order of the connections' ids.
 func (s *system) connz(r *request) any {
 	var q connzRequest
-	_ = r.lenient(&q) // what is not understood is not asked for
+	_ = r.optional(&q) // what is not understood is not asked for
 	all := s.monitor.connections()
 	if q.ID != 0 {
 		all = only(all, q.ID)

@@ -181,7 +181,7 @@ func (s *system) jsz(r *request) any {
 		return s.wrap(z)
 	}
 	var q jszRequest
-	_ = r.lenient(&q) // what is not understood is not asked for
+	_ = r.optional(&q) // what is not understood is not asked for
 	a := s.api.stats()
 	z.jsStats, z.Streams, z.Consumers, z.Total = statsOf(a), a.Streams, a.Consumers, 1
 	account := jsAccount{Name: account, ID: account, jsStats: z.jsStats}
