@@ -105,9 +105,12 @@ func (l *Log) Roll() error {
 
 // rollLocked seals the active segment and starts a new one at End. The next flush does the rest. With snapshot set it
 // also takes a snapshot of the projection.
-func (l *Log) rollLocked(snapshot bool) error {
+func (l *Log) rollLocked(snapshot bool) error { return l.rollToLocked(l.bounds.End, snapshot) }
+
+// rollToLocked is rollLocked for a segment with this base.
+func (l *Log) rollToLocked(base int64, snapshot bool) error {
 	old := l.active()
-	s, err := l.createLocked(l.bounds.End)
+	s, err := l.createLocked(base)
 	if err != nil {
 		return err
 	}

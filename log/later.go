@@ -1,5 +1,8 @@
 package log
 
+// vacateFrom is the size from which on a new segment is begun to delete one in which nothing is left.
+const vacateFrom = 1 << 20
+
 // chores is what the committer does for a log about once an interval, because nobody waits for it: it writes down what was
 // erased, and where the log starts. Log.mu guards it.
 type chores struct {
@@ -31,6 +34,9 @@ func (l *Log) doChores() error {
 	l.mu.Lock()
 	due := l.chores.due
 	start, moved := l.bounds.Start, l.bounds.Start > l.chores.start
+	if due && moved && start == l.bounds.End {
+		l.vacateLocked(vacateFrom)
+	}
 	l.chores.due = false
 	l.mu.Unlock()
 	if !due {

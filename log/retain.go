@@ -13,6 +13,9 @@ func (l *Log) Trim(offset int64) error {
 	defer func() { <-l.turn }()
 	l.mu.Lock()
 	b, start, err := l.bounds, l.chores.start, l.usableLocked()
+	if err == nil && offset == b.Durable {
+		l.vacateLocked(1)
+	}
 	l.mu.Unlock()
 	switch {
 	case err != nil:
@@ -24,6 +27,59 @@ func (l *Log) Trim(offset int64) error {
 	}
 	_, err = l.moveStart(offset)
 	return err
+}
+
+// vacateLocked seals the active segment, so that it can be deleted like the others, when all of it is going to be below
+// Start and it has so many bytes at least. When that is not possible now it stays until it is sealed.
+func (l *Log) vacateLocked(bytes int64) {
+	if l.bounds.Durable == l.bounds.End && l.active().size >= bytes {
+		_ = l.rollLocked(false) // no snapshot: the projection belongs to whoever appends
+	}
+}
+
+// Advance deletes everything and lets the log go on at offset, which is not below End: Start and End are there when it
+// returns, durably, and never move back. Errors: *RangeError, ErrNoSpace, ErrTooManyFiles, ErrFailed, ErrClosed, and those
+// of the file system.
+func (l *Log) Advance(offset int64) error {
+	for {
+		end := l.Bounds().End
+		if err := l.waitSynced(end - 1); err != nil {
+			return err
+		}
+		if done, err := l.advance(offset, end); done || err != nil {
+			return err
+		}
+	}
+}
+
+// advance is Advance for a log that ends with offset end; it is false if something was appended meanwhile.
+func (l *Log) advance(offset, end int64) (bool, error) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.mu.Lock()
+	b, err := l.bounds, l.usableLocked()
+	switch {
+	case err != nil:
+	case offset < b.End || offset > maxBase:
+		err = &RangeError{Offset: offset, Start: b.End, End: maxBase}
+	case b.End == end && offset > end:
+		// From here on appends go behind the gap. They become durable when this is over: a flush needs the turn.
+		if err = l.rollToLocked(offset, false); err == nil {
+			l.visible, l.erased.synced = mark{offset, l.active(), 0}, offset
+			l.setBoundsLocked(Bounds{Start: b.Start, Stable: offset, Durable: offset, End: offset})
+			l.setStartLocked(offset)
+		}
+	case b.End == end:
+		l.vacateLocked(1)
+	}
+	l.mu.Unlock()
+	if err != nil || b.End != end {
+		return false, err
+	}
+	if _, err = l.moveStart(offset); err != nil && offset > end {
+		err = l.fail(err) // memory is ahead of the disk
+	}
+	return true, err
 }
 
 // Retention says what Retain did.

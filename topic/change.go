@@ -20,6 +20,7 @@ type Spec struct {
 	ValidateOnly bool
 	Stream       []byte // what topic/stream keeps with the topic; nil for a topic made through Kafka
 	Memory       bool   // the log is kept in memory, and the topic is gone after a stop
+	FirstOffset  int64  // where every partition begins
 }
 
 // Create makes a topic; when it returns, the topic survives a crash, unless it is in memory. With ValidateOnly it only says what would happen: the
@@ -53,7 +54,7 @@ func (r *Registry) Create(s Spec) (*Topic, error) {
 	if err := r.doom(t); err != nil {
 		return nil, fmt.Errorf("topic: create %s: %w", s.Name, err)
 	}
-	if err := r.grow(t, partitions); err != nil {
+	if err := r.grow(t, partitions, s.FirstOffset); err != nil {
 		r.clear(t)
 		return nil, fmt.Errorf("topic: create %s: %w", s.Name, err)
 	}
@@ -105,7 +106,7 @@ func (r *Registry) AddPartitions(name string, total int32, validateOnly bool) er
 	if validateOnly {
 		return nil
 	}
-	if err := r.grow(t, total); err != nil {
+	if err := r.grow(t, total, 0); err != nil {
 		return fmt.Errorf("topic: add partitions to %s: %w", name, err)
 	}
 	r.tell(t, false)

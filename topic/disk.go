@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// grow makes the partitions that t lacks up to total, stores the topic with them, and shows them. After an error
-// nothing of it is left; the directory of a topic that has none yet is the caller's to sweep.
-func (r *Registry) grow(t *Topic, total int32) error {
+// grow makes the partitions that t lacks up to total, which begin at offset first, stores the topic with them, and shows
+// them. After an error nothing of it is left; the directory of a topic that has none yet is the caller's to clear.
+func (r *Registry) grow(t *Topic, total int32, first int64) error {
 	old := t.state.Load()
 	if err := r.makeDir(t); err != nil {
 		return err
 	}
-	added, err := r.makePartitions(t, int32(len(old.partitions)), total)
+	added, err := r.makePartitions(t, int32(len(old.partitions)), total, first)
 	if err == nil {
 		next := &state{settings: old.settings, config: old.config, stream: old.stream}
 		next.partitions = append(append(next.partitions, old.partitions...), added...)
@@ -47,7 +47,7 @@ func (r *Registry) makeDir(t *Topic) error {
 
 // makePartitions opens new, empty logs for the partitions from to total-1, several at a time. Those that were made are
 // returned even after an error.
-func (r *Registry) makePartitions(t *Topic, from, total int32) ([]*Partition, error) {
+func (r *Registry) makePartitions(t *Topic, from, total int32, first int64) ([]*Partition, error) {
 	var (
 		group errgroup.Group
 		mu    sync.Mutex
@@ -59,7 +59,11 @@ func (r *Registry) makePartitions(t *Topic, from, total int32) ([]*Partition, er
 		p := newPartition(t, n)
 		made = append(made, p)
 		group.Go(func() error {
-			if _, err := p.open(r.o, r.storage(t), r.dir(t.id)); err != nil {
+			_, err := p.open(r.o, r.storage(t), r.dir(t.id))
+			if err == nil && first > 0 {
+				err = p.log.Advance(first)
+			}
+			if err != nil {
 				mu.Lock()
 				errs = append(errs, err)
 				mu.Unlock()

@@ -260,3 +260,55 @@ func TestStreamSurvives(t *testing.T) {
 		t.Errorf("a topic without a stream has %q", made.Stream())
 	}
 }
+
+// TestFirstOffset makes a partition that begins somewhere else, and moves it on.
+func TestFirstOffset(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Create(Spec{Name: "a", Partitions: 2, FirstOffset: 999}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Create(Spec{Name: "m", Partitions: 1, FirstOffset: 999, Memory: true}); err != nil {
+		t.Fatal(err)
+	}
+	if at := w.produce(w.partition("m", 0), batchOf(t, "x")); at.Base != 999 {
+		t.Errorf("in memory: appended at %d", at.Base)
+	}
+	w.crash(nil)
+	w.open()
+	want := func(when string, start, end int64) {
+		t.Helper()
+		if b, err := w.partition("a", 1).Bounds(); err != nil || b.Start != start || b.End != end {
+			t.Errorf("%s: %+v, %v, want %d to %d", when, b, err, start, end)
+		}
+	}
+	want("made", 999, 999)
+	p := w.partition("a", 1)
+	w.produce(p, batchOf(t, "x", "y"))
+	var s scribe
+	if err := p.Follow(&s, func(Tail) {}); err != nil {
+		t.Fatal(err)
+	}
+	var outside *log.RangeError
+	if err := p.Advance(1000); !errors.As(err, &outside) {
+		t.Errorf("below the end: %v", err)
+	}
+	want("still there", 999, 1001)
+	if err := p.Advance(1001); err != nil {
+		t.Fatal(err)
+	}
+	want("emptied", 1001, 1001)
+	if err := p.Advance(5000); err != nil {
+		t.Fatal(err)
+	}
+	want("moved on", 5000, 5000)
+	if got := s.take(); !strings.HasSuffix(got, "trimmed 1001, trimmed 5000") {
+		t.Errorf("told %s", got)
+	}
+	w.produce(p, batchOf(t, "z"))
+	w.crash(nil)
+	w.open()
+	want("after a crash", 5000, 5001)
+	if got := strings.Join(w.records(w.partition("a", 1), 5000), ","); got != "5000 z" {
+		t.Errorf("records %s", got)
+	}
+}

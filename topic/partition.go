@@ -229,6 +229,17 @@ func (p *Partition) Discard(offset int64) error {
 	return p.explain(err)
 }
 
+// Advance deletes everything and lets the partition go on at offset, durably; nothing below it is ever given out again.
+// Errors: *log.RangeError below the end, ErrNotFound, and the log's.
+func (p *Partition) Advance(offset int64) error {
+	if err := p.ready(); err != nil {
+		return err
+	}
+	err := p.log.Advance(offset)
+	p.tellTrimmed()
+	return p.explain(err)
+}
+
 // retain applies retention and forgets producers that were silent for longer than expiry. Appends do not wait for
 // retention, which takes no snapshot of the table.
 func (p *Partition) retain(now time.Time, expiry time.Duration) (log.Retention, error) {
