@@ -23,7 +23,7 @@ type Broker struct {
 	health *health
 	ready  chan struct{} // closed when requests are served
 
-	httpAddr, kafkaAddr net.Addr // valid once ready is closed
+	httpAddr, kafkaAddr, natsAddr net.Addr // valid once ready is closed
 }
 
 // Open takes the data directory for this process, making it if it is absent. The broker does nothing until Run, which
@@ -52,6 +52,9 @@ func (b *Broker) Ready() <-chan struct{} { return b.ready }
 
 // KafkaAddr is the address of the Kafka listener, once Ready is closed.
 func (b *Broker) KafkaAddr() net.Addr { return b.kafkaAddr }
+
+// NATSAddr is the address of the NATS listener, once Ready is closed.
+func (b *Broker) NATSAddr() net.Addr { return b.natsAddr }
 
 // HTTPAddr is the address of the admin HTTP listener, once Ready is closed.
 func (b *Broker) HTTPAddr() net.Addr { return b.httpAddr }

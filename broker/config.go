@@ -7,6 +7,7 @@ import "time"
 type Config struct {
 	Data     string         `mapstructure:"data"`
 	Kafka    KafkaConfig    `mapstructure:"kafka"`
+	NATS     NATSConfig     `mapstructure:"nats"`
 	HTTP     HTTPConfig     `mapstructure:"http"`
 	Log      LogConfig      `mapstructure:"log"`
 	Memory   MemoryConfig   `mapstructure:"memory"`
@@ -24,6 +25,45 @@ type KafkaConfig struct {
 	MaxRequest Bytes         `mapstructure:"max_request"`
 	InFlight   Bytes         `mapstructure:"in_flight"` // per connection
 	Idle       time.Duration `mapstructure:"idle"`
+}
+
+// NATSConfig is the NATS listener, and who may connect to it.
+type NATSConfig struct {
+	Listen           string        `mapstructure:"listen"` // host:port
+	ServerName       string        `mapstructure:"server_name"`
+	JetStream        bool          `mapstructure:"jetstream"`
+	MaxPayload       Bytes         `mapstructure:"max_payload"`
+	MaxControlLine   Bytes         `mapstructure:"max_control_line"`
+	MaxPending       Bytes         `mapstructure:"max_pending"`       // per connection
+	MaxConnections   int           `mapstructure:"max_connections"`   // 0: no limit but limits.connections
+	MaxSubscriptions int           `mapstructure:"max_subscriptions"` // per connection; 0: no limit
+	InFlight         Bytes         `mapstructure:"in_flight"`         // per connection
+	PingInterval     time.Duration `mapstructure:"ping_interval"`
+	WriteDeadline    time.Duration `mapstructure:"write_deadline"`
+	Auth             NATSAuth      `mapstructure:"auth"`
+}
+
+// NATSAuth is who may connect. Without a token and users everybody may.
+type NATSAuth struct {
+	Token      string        `mapstructure:"token"`
+	Users      []NATSUser    `mapstructure:"users"`
+	NoAuthUser string        `mapstructure:"no_auth_user"`
+	Timeout    time.Duration `mapstructure:"timeout"`
+}
+
+// NATSUser is one login.
+type NATSUser struct {
+	User      string         `mapstructure:"user"`
+	Password  string         `mapstructure:"password"`
+	NKey      string         `mapstructure:"nkey"`
+	Publish   NATSPermission `mapstructure:"publish"`
+	Subscribe NATSPermission `mapstructure:"subscribe"`
+}
+
+// NATSPermission is the subjects that a user may use: those allowed, all if none is named, but those denied.
+type NATSPermission struct {
+	Allow []string `mapstructure:"allow"`
+	Deny  []string `mapstructure:"deny"`
 }
 
 // HTTPConfig is the admin HTTP listener.
@@ -85,8 +125,8 @@ type ShutdownConfig struct {
 	Drain time.Duration `mapstructure:"drain"`
 }
 
-// Default returns the settings of a broker that was told nothing. Where Kafka has the same setting, the value is
-// Kafka's.
+// Default returns the settings of a broker that was told nothing. Where Kafka or nats-server have the same setting, the
+// value is theirs.
 func Default() Config {
 	return Config{
 		Data: "./data",
@@ -95,6 +135,17 @@ func Default() Config {
 			MaxRequest: 100 << 20,
 			InFlight:   32 << 20,
 			Idle:       10 * time.Minute,
+		},
+		NATS: NATSConfig{
+			Listen:         "127.0.0.1:4222",
+			JetStream:      true,
+			MaxPayload:     1 << 20,
+			MaxControlLine: 4 << 10,
+			MaxPending:     64 << 20,
+			InFlight:       32 << 20,
+			PingInterval:   2 * time.Minute,
+			WriteDeadline:  10 * time.Second,
+			Auth:           NATSAuth{Users: []NATSUser{}, Timeout: 2 * time.Second},
 		},
 		HTTP:   HTTPConfig{Listen: "127.0.0.1:8222"},
 		Log:    LogConfig{Level: "info", Format: "auto"},

@@ -33,6 +33,7 @@ func AddFlags(flags *pflag.FlagSet) {
 	d := Default()
 	flags.String("data", d.Data, "data directory")
 	flags.String("kafka", d.Kafka.Listen, "address of the Kafka listener; port 0 takes a free one")
+	flags.String("nats", d.NATS.Listen, "address of the NATS listener; port 0 takes a free one")
 	flags.String("http", d.HTTP.Listen, "address of the admin HTTP listener (health, metrics)")
 	flags.String("log-level", d.Log.Level, "trace, debug, info, warn or error")
 	flags.String("log-format", d.Log.Format, "console, json, or auto: console on a terminal")
@@ -43,6 +44,7 @@ func flagKeys() map[string]string {
 	return map[string]string{
 		"data":       "data",
 		"kafka":      "kafka/listen",
+		"nats":       "nats/listen",
 		"http":       "http/listen",
 		"log-level":  "log/level",
 		"log-format": "log/format",

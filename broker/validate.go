@@ -16,6 +16,7 @@ func (c Config) problems() map[string]string {
 	if c.Kafka.Advertised != "" {
 		p.advertised("kafka/advertised", c.Kafka.Advertised)
 	}
+	p.address("nats/listen", c.NATS.Listen)
 	p.address("http/listen", c.HTTP.Listen)
 	p.oneOf("log/level", c.Log.Level, "trace", "debug", "info", "warn", "error")
 	p.oneOf("log/format", c.Log.Format, "auto", "console", "json")
@@ -23,6 +24,7 @@ func (c Config) problems() map[string]string {
 	p.between("kafka/max_request", int64(c.Kafka.MaxRequest), 64<<10, 1<<30)
 	p.between("kafka/in_flight", int64(c.Kafka.InFlight), 64<<10, 1<<30)
 	p.within("kafka/idle", c.Kafka.Idle, time.Second, 24*time.Hour)
+	p.nats(c.NATS)
 	p.require(c.Memory.Budget >= c.Kafka.MaxRequest, "memory/budget",
 		"must be at least kafka.max_request (%d bytes), or the largest request could never be read", c.Kafka.MaxRequest)
 	p.between("limits/connections", int64(c.Limits.Connections), 0, 1<<20)

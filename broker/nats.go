@@ -1,0 +1,81 @@
+package broker
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"brokerd/broker/nats"
+	"brokerd/topic/subject"
+)
+
+// nats checks the settings of the NATS listener but its address.
+func (p problemSet) nats(c NATSConfig) {
+	p.between("nats/max_payload", int64(c.MaxPayload), 1<<10, 64<<20)
+	p.between("nats/max_control_line", int64(c.MaxControlLine), 512, 1<<20)
+	p.between("nats/max_pending", int64(c.MaxPending), int64(c.MaxPayload), 4<<30)
+	p.between("nats/max_connections", int64(c.MaxConnections), 0, 1<<20)
+	p.between("nats/max_subscriptions", int64(c.MaxSubscriptions), 0, 1<<30)
+	p.between("nats/in_flight", int64(c.InFlight), 64<<10, 1<<30)
+	p.within("nats/ping_interval", c.PingInterval, 10*time.Millisecond, time.Hour)
+	p.within("nats/write_deadline", c.WriteDeadline, 10*time.Millisecond, time.Hour)
+	p.within("nats/auth/timeout", c.Auth.Timeout, 10*time.Millisecond, time.Hour)
+	p.require(!strings.ContainsAny(c.ServerName, " \t\r\n.*>;"), "nats/server_name", "%q is no single word", c.ServerName)
+	known := map[string]bool{}
+	for i, u := range c.Auth.Users {
+		key := fmt.Sprintf("nats/auth/users[%d]", i)
+		p.natsUser(key, u)
+		name := u.User + u.NKey
+		p.require(!known[name], key, "%q is there twice", name)
+		known[name] = true
+	}
+	p.require(c.Auth.NoAuthUser == "" || known[c.Auth.NoAuthUser], "nats/auth/no_auth_user",
+		"%q is none of nats.auth.users", c.Auth.NoAuthUser)
+}
+
+// natsUser checks one login.
+func (p problemSet) natsUser(key string, u NATSUser) {
+	p.require((u.User == "") != (u.NKey == ""), key, "wants either a user or an nkey")
+	p.require(u.NKey == "" || u.Password == "", key, "an nkey has no password")
+	for _, list := range [][]string{u.Publish.Allow, u.Publish.Deny, u.Subscribe.Allow, u.Subscribe.Deny} {
+		for _, s := range list {
+			name, _, _ := strings.Cut(s, " ") // a queue group may follow
+			p.require(subject.Valid(name), key, "%q is no subject", s)
+		}
+	}
+}
+
+// natsOptions are the settings of the NATS front door.
+func (b *Broker) natsOptions() nats.Options {
+	c := b.config.NATS
+	o := nats.Options{
+		Logger:     b.logger,
+		ServerName: c.ServerName,
+		ServerID:   b.id.ClusterID,
+		Version:    BuildInfo().Version,
+		Auth:       nats.Auth{Token: c.Auth.Token, NoAuth: c.Auth.NoAuthUser, Timeout: c.Auth.Timeout},
+		Limits: nats.Limits{
+			MaxPayload:       int32(c.MaxPayload),
+			MaxControlLine:   int32(c.MaxControlLine),
+			MaxPending:       int64(c.MaxPending),
+			MaxSubscriptions: c.MaxSubscriptions,
+			MaxConnections:   c.MaxConnections,
+			InFlight:         int64(c.InFlight),
+			PingInterval:     c.PingInterval,
+			MaxPingsOut:      2,
+			WriteDeadline:    c.WriteDeadline,
+			Drain:            b.config.Shutdown.Drain,
+		},
+	}
+	if o.ServerName == "" {
+		o.ServerName = "brokerd-" + b.id.ClusterID
+	}
+	for _, u := range c.Auth.Users {
+		o.Auth.Users = append(o.Auth.Users, nats.User{
+			Name: u.User, Password: u.Password, NKey: u.NKey,
+			Publish:   nats.Permission(u.Publish),
+			Subscribe: nats.Permission(u.Subscribe),
+		})
+	}
+	return o
+}
