@@ -1,9 +1,11 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"brokerd/consumer/store"
 )
@@ -22,7 +24,7 @@ type Listed struct {
 // Description is what there is to know about a classic group.
 type Description struct {
 	Listed
-	Protocol string // "" unless the group is stable
+	Protocol string // "" unless the group is stable; DurableProtocol for a durable consumer
 	Members  []MemberDescription
 }
 
@@ -36,15 +38,20 @@ type MemberDescription struct {
 
 // List returns all groups ordered by id.
 func (g *Groups) List() []Listed {
-	entries := g.all()
-	list := make([]Listed, 0, len(entries))
-	for _, e := range entries {
+	var list []Listed
+	hidden := map[string]bool{}
+	for _, d := range g.eachDurable() {
+		hidden[d.Group] = true
+		list = append(list, d.listed())
+	}
+	for _, e := range g.all() {
 		e.mu.Lock()
-		if !e.dead {
+		if !e.dead && !hidden[e.id] {
 			list = append(list, e.listed())
 		}
 		e.mu.Unlock()
 	}
+	slices.SortFunc(list, func(a, b Listed) int { return cmp.Compare(a.Group, b.Group) })
 	return list
 }
 
@@ -55,6 +62,9 @@ func (e *entry) listed() Listed {
 
 // Describe tells about one classic group. ErrNotFound, also for a group of the other type.
 func (g *Groups) Describe(group string) (Description, error) {
+	if d, ok := g.durable(group); ok {
+		return Description{Listed: d.listed(), Protocol: DurableProtocol}, nil
+	}
 	e := g.lock(group)
 	if e == nil {
 		return Description{}, ErrNotFound
@@ -83,8 +93,12 @@ func (g *Groups) Describe(group string) (Description, error) {
 // ErrNonEmpty or ErrStorage.
 func (g *Groups) Delete(groups []string) Wait[[]error] {
 	errs := make([]error, len(groups))
-	writes := make([]*store.Write, len(groups))
+	waits := make([]func(context.Context) error, len(groups))
 	for i, id := range groups {
+		if _, ok := g.durable(id); ok {
+			waits[i] = g.durables.Remove(id)
+			continue
+		}
 		g.mu.Lock()
 		e, ok := g.entries[id]
 		g.mu.Unlock()
@@ -92,12 +106,15 @@ func (g *Groups) Delete(groups []string) Wait[[]error] {
 			errs[i] = ErrNotFound
 			continue
 		}
-		writes[i], errs[i] = g.remove(e)
+		var w *store.Write
+		if w, errs[i] = g.remove(e); errs[i] == nil {
+			waits[i] = w.Wait
+		}
 	}
 	return func(ctx context.Context) ([]error, error) {
-		for i, w := range writes {
-			if w != nil {
-				errs[i] = w.Wait(ctx)
+		for i, wait := range waits {
+			if wait != nil {
+				errs[i] = wait(ctx)
 			}
 		}
 		return errs, ctx.Err()

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -10,13 +11,13 @@ import (
 // ConsumerHeartbeat takes the heartbeat of a member of a consumer group (KIP-848), which also joins and leaves that way.
 // The answer comes when what it shows is on disk. A classic group that has no members becomes a consumer group.
 // Errors: ErrInvalidGroupID, ErrInvalidHeartbeat, ErrUnknownAssignor, ErrInvalidRegex, ErrTooLarge, ErrGroupFull,
-// ErrUnknownMember, ErrFencedInstance, ErrUnreleasedInstance, ErrFencedEpoch, ErrStorage; ErrNotFound when the group is a
+// ErrUnknownMember, ErrFencedInstance, ErrUnreleasedInstance, ErrFencedEpoch, ErrStorage; ErrInconsistentProtocol when the group is a durable consumer; ErrNotFound when the group is a
 // classic one that has members.
 func (g *Groups) ConsumerHeartbeat(r *HeartbeatRequest) Wait[*HeartbeatResponse] {
 	if err := checkGroupID(r.Group); err != nil {
 		return ready[*HeartbeatResponse](nil, err)
 	}
-	if err := r.check(); err != nil {
+	if err := cmp.Or(r.check(), g.refuseMember(r.Group)); err != nil {
 		return ready[*HeartbeatResponse](nil, err)
 	}
 	lock := g.lock

@@ -32,6 +32,7 @@ type Groups struct {
 	db       *bbolt.DB
 	store    *store.Store
 	alarms   *alarms
+	durables Durables // nil for none
 
 	mu      sync.Mutex
 	entries map[string]*entry // by group id

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 // ErrMemberIDRequired (with a response that has the id), ErrUnknownMember, ErrFencedInstance; ErrRebalanceInProgress
 // when the same member joined again meanwhile.
 func (g *Groups) Join(r *JoinRequest) Wait[*JoinResponse] {
-	if err := g.checkJoin(r); err != nil {
+	if err := cmp.Or(g.checkJoin(r), g.refuseMember(r.Group)); err != nil {
 		return ready[*JoinResponse](nil, err)
 	}
 	lock := g.lockNew

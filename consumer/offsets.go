@@ -3,6 +3,7 @@ package consumer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -20,6 +21,9 @@ import (
 func (g *Groups) Commit(r *CommitRequest) Wait[[]error] {
 	if err := checkGroupID(r.Group); err != nil {
 		return ready[[]error](nil, err)
+	}
+	if d, ok := g.durable(r.Group); ok {
+		return g.commitDurable(d, r)
 	}
 	errs, puts := g.prepareCommit(r)
 	var e *entry
@@ -114,6 +118,13 @@ type TopicPartition struct {
 // DeleteOffsets forgets offsets. The answer comes when that is synced: an error for each, nil or ErrSubscribed. Errors
 // for all: ErrNotFound; ErrNonEmpty when a group that has members does not say what it is subscribed to.
 func (g *Groups) DeleteOffsets(group string, list []TopicPartition) Wait[[]error] {
+	if _, ok := g.durable(group); ok {
+		errs := make([]error, len(list))
+		for i := range errs {
+			errs[i] = fmt.Errorf("%w: it is a durable consumer", ErrSubscribed)
+		}
+		return ready(errs, nil)
+	}
 	e := g.lock(group)
 	if e == nil {
 		return ready[[]error](nil, ErrNotFound)
@@ -158,6 +169,9 @@ func (g *Groups) dropOffsets(e *entry, gone []TopicPartition) *store.Write {
 
 // Committed returns a group's position in one partition.
 func (g *Groups) Committed(group, topic string, partition int32) (Offset, bool) {
+	if d, ok := g.durable(group); ok {
+		return d.Offset, d.Topic == topic && d.Partition == partition
+	}
 	t, exists := g.topics.Find(topic)
 	e := g.lock(group)
 	if e == nil {
@@ -173,6 +187,9 @@ func (g *Groups) Committed(group, topic string, partition int32) (Offset, bool) 
 
 // Offsets returns all positions of a group, ordered by topic and partition; none for a group that does not exist.
 func (g *Groups) Offsets(group string) []Committed {
+	if d, ok := g.durable(group); ok {
+		return []Committed{d.Committed}
+	}
 	e := g.lock(group)
 	if e == nil {
 		return nil
@@ -181,10 +198,21 @@ func (g *Groups) Offsets(group string) []Committed {
 	return g.committed(e)
 }
 
-// AllOffsets returns every group that exists with its positions, ordered by group id.
+// AllOffsets returns every group that exists with its positions: durable consumers, and then the others, each ordered by
+// group id.
 func (g *Groups) AllOffsets() iter.Seq2[string, []Committed] {
 	return func(yield func(string, []Committed) bool) {
+		hidden := map[string]bool{}
+		for _, d := range g.eachDurable() {
+			hidden[d.Group] = true
+			if !yield(d.Group, []Committed{d.Committed}) {
+				return
+			}
+		}
 		for _, e := range g.all() {
+			if hidden[e.id] {
+				continue
+			}
 			e.mu.Lock()
 			list := g.committed(e)
 			e.mu.Unlock()

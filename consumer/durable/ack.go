@@ -152,6 +152,12 @@ func (m *machine) finish(sequence uint64) {
 			m.forget(e)
 			m.settled(e.stream)
 		}
+		for before := range m.givenUp {
+			if before < sequence {
+				m.drop(before)
+				m.settled(before)
+			}
+		}
 	}
 	if e := m.pending.get(sequence); e != nil {
 		m.forget(e)

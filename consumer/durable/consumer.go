@@ -166,13 +166,24 @@ func (c *Consumer) Reset(sequence uint64) (uint64, error) {
 	if err := c.mayReset(&config, sequence); err != nil {
 		return 0, stream.ConsumerReset(err)
 	}
-	c.mu.Lock()
-	floor := c.machine.floor.stream
-	c.mu.Unlock()
 	if sequence == 0 {
-		sequence = floor + 1
+		c.mu.Lock()
+		sequence = c.machine.floor.stream + 1
+		c.mu.Unlock()
 	}
-	return sequence, c.moveTo(sequence)
+	s := start{next: sequence}
+	if config.DeliverPolicy == DeliverLastPerSubject {
+		state, err := c.stream.State()
+		if err != nil {
+			return 0, streamError(err)
+		}
+		s = lastPerSubject(c.stream, config.filters(), state.Last, sequence)
+	}
+	if err := c.moveTo(s)(context.Background()); err != nil {
+		return 0, streamError(err)
+	}
+	c.all.sweep(c.stream)
+	return sequence, nil
 }
 
 func (c *Consumer) mayReset(config *Config, sequence uint64) error {
@@ -196,30 +207,21 @@ func (c *Consumer) mayReset(config *Config, sequence uint64) error {
 	return errors.New("not allowed")
 }
 
-// moveTo makes sequence the next that is delivered, durably.
-func (c *Consumer) moveTo(sequence uint64) error {
-	config := c.config()
-	s := start{next: sequence}
-	if config.DeliverPolicy == DeliverLastPerSubject {
-		state, err := c.stream.State()
-		if err != nil {
-			return streamError(err)
-		}
-		s = lastPerSubject(c.stream, config.filters(), state.Last, sequence)
-	}
+// moveTo goes to another place in the stream. What it returns waits until that is durable, if the consumer is saved.
+func (c *Consumer) moveTo(s start) func(context.Context) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.gone {
-		c.mu.Unlock()
-		return stream.ErrConsumerNotFound
+		return failed(stream.ErrConsumerNotFound)
 	}
 	c.machine.reset(s, time.Now())
 	c.unplaced = false
-	w := c.saveMove()
-	c.mu.Unlock()
 	poke(c.wake)
 	poke(c.changed)
-	return waitFor(w)
+	return c.whenSaved()
 }
+
+func failed(err error) func(context.Context) error { return func(context.Context) error { return err } }
 
 // Unpin makes another client of a priority group the pinned one. Errors: *stream.Error.
 func (c *Consumer) Unpin(group string) error {

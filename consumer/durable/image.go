@@ -9,6 +9,7 @@ import (
 // image is what changed of a consumer since it was last saved.
 type image struct {
 	position position
+	replaced bool              // what is stored of pending messages is of another time
 	entries  map[uint64]*saved // by sequence; nil for one that is done with
 }
 
@@ -18,7 +19,8 @@ func (m *machine) position() position {
 
 // image takes what is unsaved.
 func (m *machine) image() image {
-	i := image{m.position(), make(map[uint64]*saved, len(m.unsaved))}
+	i := image{m.position(), m.replaced, make(map[uint64]*saved, len(m.unsaved))}
+	m.replaced = false
 	for sequence := range m.unsaved {
 		i.entries[sequence] = m.entryImage(sequence)
 	}
@@ -38,6 +40,7 @@ func (m *machine) entryImage(sequence uint64) *saved {
 
 // putBack makes what an image took unsaved again.
 func (m *machine) putBack(i image) {
+	m.replaced = m.replaced || i.replaced
 	for sequence := range i.entries {
 		m.unsaved[sequence] = true
 	}
@@ -45,6 +48,11 @@ func (m *machine) putBack(i image) {
 
 // put writes an image.
 func (i image) put(tx *bbolt.Tx, key []byte) error {
+	if i.replaced {
+		if err := deletePending(tx, key); err != nil {
+			return err
+		}
+	}
 	b := tx.Bucket(pendingBucket)
 	for sequence, s := range i.entries {
 		var err error

@@ -24,9 +24,10 @@ type machine struct {
 	floor     place    // all below it and at it is done with
 	last      activity
 
-	pending pendings
-	givenUp map[uint64]bool // delivered max_deliver times, not acknowledged, and kept in the stream
-	unsaved map[uint64]bool // their entries in these two changed since they were last saved
+	pending  pendings
+	givenUp  map[uint64]bool // delivered max_deliver times, not acknowledged, and kept in the stream
+	unsaved  map[uint64]bool // their entries in these two changed since they were last saved
+	replaced bool            // and all that is stored of the two is of no use any more
 
 	waiting queue
 	pin     pin
@@ -229,13 +230,12 @@ func (m *machine) needs(sequence uint64) bool {
 func (m *machine) reset(s start, now time.Time) {
 	for e := m.pending.first(); e != nil; e = m.pending.first() {
 		m.pending.remove(e)
-		m.unsaved[e.stream] = true
 	}
-	for seq := range m.givenUp {
-		m.drop(seq)
-	}
+	clear(m.givenUp)
 	m.begin(s)
 	m.last = activity{used: now}
+	clear(m.unsaved)
+	m.replaced = true
 }
 
 // numRedelivered counts the messages that were delivered more than once and are not done with.

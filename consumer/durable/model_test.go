@@ -76,12 +76,15 @@ func (m *model) respond(t *rapid.T, body string) {
 	if body != "" && body != "+TERM" || !delivered {
 		return
 	}
+	m.done(sequence)
+}
+
+// done notes that a message was acknowledged, with all before it if that is the policy.
+func (m *model) done(sequence uint64) {
 	m.acked[sequence] = true
-	if m.config.AckPolicy == AckAll {
-		for s := range m.tries {
-			if s < sequence {
-				m.acked[s] = true
-			}
+	for s := range m.tries {
+		if s < sequence && m.config.AckPolicy == AckAll {
+			m.acked[s] = true
 		}
 	}
 }
@@ -107,7 +110,6 @@ func (m *model) restart() {
 
 // step delivers what can be delivered and checks it.
 func (m *model) step(t *rapid.T) {
-	m.log = nil
 	m.run()
 	for _, line := range m.log {
 		m.see(t, line)
@@ -123,8 +125,8 @@ func (m *model) step(t *rapid.T) {
 		}
 	}
 	for s := uint64(1); s <= m.last; s++ {
-		if done := m.acked[s]; m.needs(s) == done {
-			t.Fatalf("message %d: acknowledged %v, needed %v", s, done, !done)
+		if needed := m.needs(s); needed == m.acked[s] {
+			t.Fatalf("message %d: acknowledged %v, needed %v", s, m.acked[s], needed)
 		}
 	}
 	if most := m.config.MaxAckPending; most > 0 && m.pending.len() > most {
@@ -173,7 +175,7 @@ func (m *model) drain(t *rapid.T) {
 		m.now = m.now.Add(100 * time.Millisecond)
 		m.step(t)
 		for e := m.pending.first(); e != nil; e = m.pending.first() {
-			m.acked[e.stream] = true
+			m.done(e.stream)
 			if err := m.answer(e.stream, ""); err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ func (c *Consumer) perform(e effect, m *message.Message) {
 	case send:
 		c.send(e, m)
 	case status:
-		c.all.outlet.Send(Delivery{Inbox: e.inbox, Group: c.group(e.inbox), Subject: e.inbox, Reply: e.reply,
+		c.all.outlet.Send(Delivery{Inbox: e.inbox, Group: c.queueGroup(e.inbox), Subject: e.inbox, Reply: e.reply,
 			Header: []byte("NATS/1.0 " + e.line + "\r\n\r\n")})
 	case advise:
 		c.advise(e.advisory)
@@ -33,8 +33,8 @@ func (c *Consumer) perform(e effect, m *message.Message) {
 	}
 }
 
-// group is the queue group that gets what is sent to inbox.
-func (c *Consumer) group(inbox string) string {
+// queueGroup is the queue group that gets what is sent to inbox.
+func (c *Consumer) queueGroup(inbox string) string {
 	if config := &c.machine.config; config.push() && inbox == config.DeliverSubject {
 		return config.DeliverGroup
 	}
@@ -46,7 +46,7 @@ func (c *Consumer) send(s send, m *message.Message) {
 	if s.pin != "" {
 		header = withHeader(header, "Nats-Pin-Id", s.pin)
 	}
-	sent := c.all.outlet.Send(Delivery{Inbox: s.inbox, Group: c.group(s.inbox), Subject: m.Subject, Reply: s.reply,
+	sent := c.all.outlet.Send(Delivery{Inbox: s.inbox, Group: c.queueGroup(s.inbox), Subject: m.Subject, Reply: s.reply,
 		Header: header, Data: m.Data})
 	switch {
 	case !sent:

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -55,7 +56,7 @@ func (s *saving) saved(err error) {
 
 // unsaved says that there is something to save. It is called with c.mu held.
 func (c *Consumer) unsaved() bool {
-	return c.key != nil && !c.queued && (len(c.machine.unsaved) > 0 || c.machine.position() != c.savedPosition)
+	return c.key != nil && !c.queued && (c.machine.replaced || len(c.machine.unsaved) > 0 || c.machine.position() != c.savedPosition)
 }
 
 // saveSoon sees to it that what is unsaved is saved before long. It is called with c.mu held.
@@ -90,16 +91,20 @@ func (c *Consumer) saveIdentity() *store.Write {
 	}, nil)
 }
 
-// saveMove queues the position after a move, and the deletion of all that was pending. It is called with c.mu held.
-func (c *Consumer) saveMove() *store.Write {
+// whenSaved saves now; what it returns waits until that is on disk. It is called with c.mu held.
+func (c *Consumer) whenSaved() func(context.Context) error {
 	if c.key == nil {
-		return nil
+		return func(context.Context) error { return nil }
 	}
-	p := c.machine.position()
-	return c.all.store.Add(func(tx *bbolt.Tx) error {
-		if err := deletePending(tx, c.key); err != nil {
+	result := make(chan error, 1)
+	c.answers = append(c.answers, func(err error) { result <- err })
+	c.save()
+	return func(ctx context.Context) error {
+		select {
+		case err := <-result:
 			return err
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return tx.Bucket(positionsBucket).Put(c.key, p.encode())
-	}, nil)
+	}
 }
