@@ -59,7 +59,7 @@ func parsePull(body []byte) (pullBody, error) {
 	if b.Heartbeat > 0 && b.Heartbeat > b.Expires/2 {
 		return b, errors.New("heartbeat value too large")
 	}
-	b.Batch = max(b.Batch, 1)
+	b.Batch, b.MaxBytes = max(b.Batch, 1), max(b.MaxBytes, 0)
 	return b, nil
 }
 
