@@ -138,6 +138,7 @@ func (d *direct) batch() {
 		filters = []string{d.query.Next}
 	}
 	cursor := d.stream.Cursor()
+	defer cursor.Close()
 	pending := d.stream.Pending(from, filters)
 	for sent := 0; sent < d.query.Batch && d.budget > 0; {
 		sequence, ok := d.stream.Next(from, filters)
@@ -182,6 +183,7 @@ func (d *direct) multi() {
 		return
 	}
 	cursor := d.stream.Cursor()
+	defer cursor.Close()
 	pending := uint64(len(all))
 	for sent := 0; len(all) > 0 && d.budget > 0 && (d.query.Batch <= 0 || sent < d.query.Batch); {
 		sequence := all[0]
