@@ -39,6 +39,9 @@ func (s *Stream) Purge(p Purge) (uint64, error) {
 	if whole && !s.kafka() {
 		return s.purgeFront(below)
 	}
+	if err := s.settleRemovals(); err != nil {
+		return 0, PurgeFailed(err)
+	}
 	var total uint64
 	for {
 		n, err := s.purgeSome(p, below)
@@ -152,9 +155,15 @@ func (s *Stream) Delete(sequence uint64, erase bool) error {
 	if err != nil {
 		return err
 	}
+	if err := s.settleRemovals(); err != nil {
+		return MessageDeleteFailed(err)
+	}
 	list := []int64{int64(sequence) - 1}
 	if err := s.part.Erase(list, true); err != nil {
 		return MessageDeleteFailed(err)
+	}
+	if erase {
+		s.part.Reclaim()
 	}
 	n, err := s.removed(list)
 	if err == nil && n == 0 {

@@ -38,6 +38,7 @@ func (s *Stream) run(ctx context.Context) error {
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 			defer cancel()
 			s.deliver(end)
+			_ = s.settleRemovals() // limits do it again at the next start
 			return nil
 		case <-timer.C:
 		case <-s.work:
@@ -165,17 +166,8 @@ func over(err error) bool { return errors.Is(err, topic.ErrNotFound) || errors.I
 // trim moves the start of the log up to the oldest message, not more often than each trimEach, and returns when it is to be
 // called again.
 func (s *Stream) trim(last *time.Time) time.Duration {
-	start := int64(-1)
-	err := s.with(func(_ topic.Tail, c *contents) error {
-		if first, _, _ := c.index.first(); first != 0 {
-			start = int64(first) - 1
-		} else {
-			start = int64(c.last)
-		}
-		return nil
-	})
-	b, failed := s.part.Bounds()
-	if err != nil || failed != nil || s.kafka() || start <= b.Start {
+	start, behind := s.behind()
+	if !behind {
 		return time.Hour
 	}
 	if wait := time.Until(last.Add(trimEach)); wait > 0 {
@@ -187,4 +179,28 @@ func (s *Stream) trim(last *time.Time) time.Duration {
 			Msg("the log of a stream could not be trimmed: what limits removed takes its space still; it is tried again")
 	}
 	return time.Hour
+}
+
+// behind says that the log begins before the oldest message, which is at offset start.
+func (s *Stream) behind() (start int64, behind bool) {
+	err := s.with(func(_ topic.Tail, c *contents) error {
+		if first, _, _ := c.index.first(); first != 0 {
+			start = int64(first) - 1
+		} else {
+			start = int64(c.last)
+		}
+		return nil
+	})
+	b, failed := s.part.Bounds()
+	return start, err == nil && failed == nil && !s.kafka() && start > b.Start
+}
+
+// settleRemovals makes durable what limits have removed so far: it must not come back after a crash because something newer
+// is removed.
+func (s *Stream) settleRemovals() error {
+	s.sweep()
+	if start, behind := s.behind(); behind {
+		return s.part.Discard(start)
+	}
+	return nil
 }

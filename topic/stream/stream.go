@@ -62,6 +62,10 @@ func (s *Stream) configure(c Config) {
 			held.apply(s.limits())
 			return nil
 		})
+		if err := s.settleRemovals(); err != nil && !over(err) {
+			s.o.Logger.Error().Str("stream", s.Name()).Err(err).
+				Msg("what a new limit of a stream removes could not be removed from its log; it is tried again")
+		}
 	}
 	s.wake()
 	s.watchers.tell()
