@@ -148,6 +148,8 @@ func (d *draft) times() error {
 		return invalid("duplicates window can not be larger then max age")
 	case d.Duplicates > 0 && d.Duplicates < shortestAge:
 		return invalid("duplicates window needs to be >= 100ms")
+	case d.FirstSeq > maxFirst:
+		return invalid("first sequence can not be higher than %d", uint64(maxFirst))
 	case d.DenyPurge && d.AllowRollup:
 		return invalid("roll-ups require the purge permission")
 	}

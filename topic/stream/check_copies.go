@@ -1,8 +1,8 @@
 package stream
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"brokerd/topic/subject"
 )
@@ -109,8 +109,21 @@ func (d *draft) source(s *Source) error {
 
 // key tells sources apart: one stream may be listed several times with different filters.
 func (s *Source) key() string {
-	transforms, _ := json.Marshal(s.Transforms)
-	return fmt.Sprintf("%s %s %s", s.Name, s.Filter, transforms)
+	filter, destination := s.selection()
+	return s.Name + " " + filter + " " + destination
+}
+
+// selection is what a source takes of a stream, and what becomes of it, in the form that Nats-Stream-Source has.
+func (s *Source) selection() (filter, destination string) {
+	if len(s.Transforms) == 0 {
+		return orAll(s.Filter), ">"
+	}
+	var filters, destinations []string
+	for _, t := range s.Transforms {
+		filters = append(filters, orAll(t.Source))
+		destinations = append(destinations, orAll(t.Destination))
+	}
+	return strings.Join(filters, "\f"), strings.Join(destinations, "\f")
 }
 
 func checkTransforms(list []TransformConfig, source, destination func(error) *Error) error {

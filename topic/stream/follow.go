@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,6 +24,7 @@ type family struct {
 	topic   *topic.Topic
 	entries []*entry
 	own     bool // made through JetStream
+	changed bool // it is not what it was before
 }
 
 // view is all streams at one time. It never changes.
@@ -103,12 +105,15 @@ func (s *Streams) changed(t *topic.Topic, deleted bool) {
 	} else {
 		s.byTopic[t.ID()] = next
 	}
-	s.version.Add(1)
+	if next == nil || next.changed {
+		s.version.Add(1)
+	}
 	told := s.deleted
 	s.mu.Unlock()
 	if next != nil && next.own {
 		s.start(next.entries[0])
 	}
+	s.poke()
 	for _, e := range ended(old, next) {
 		e.stream.close()
 		for _, f := range told {
@@ -135,11 +140,15 @@ func (s *Streams) familyOf(t *topic.Topic, old *family) (*family, error) {
 		}
 		if keep && int(n) < len(old.entries) {
 			e := old.entries[n]
-			e.stream.configure(c)
+			if !bytes.Equal(encode(e.stream.Config()), encode(c)) {
+				e.stream.configure(c)
+				f.changed = true
+			}
 			f.entries = append(f.entries, e)
 			continue
 		}
 		f.entries = append(f.entries, &entry{stream: newStream(s.o, t, n, c)})
+		f.changed = true
 	}
 	return f, nil
 }
@@ -158,6 +167,10 @@ func ended(old, next *family) []*entry {
 // record is what is kept of a stream with its topic.
 type record struct {
 	Config Config `json:"config"`
+	// Copied is the last sequence of each source, by its key, that is copied, as far as messages up to the sequence
+	// CopiedUpTo say; later ones say it themselves, in a header.
+	Copied     map[string]uint64 `json:"copied,omitempty"`
+	CopiedUpTo uint64            `json:"copied_up_to,omitempty"`
 }
 
 func (r record) encode() []byte { return encode(r) }

@@ -57,7 +57,8 @@ func (s *Stream) Publish(p Publication) {
 type incoming struct {
 	Publication
 	headers headers
-	copied  bool // it comes from another stream, where the conditions were checked
+	copied  bool // it comes from another stream, where the conditions were checked, or from the broker itself
+	sourced bool // copied from a source: unlike a mirror's, it is renamed, and duplicates and limits count
 	time    int64
 	staged  *batch // the atomic batch that it belongs to
 	value   string // counters: the new value
@@ -81,13 +82,13 @@ func (s *Stream) accept(t topic.Tail, c *contents, m *incoming) error {
 	if err := s.acks.room(); err != nil {
 		return err
 	}
-	if tr := s.transform.Load(); tr != nil && !m.copied {
+	if tr := s.transform.Load(); tr != nil && (!m.copied || m.sourced) {
 		m.Subject, _ = tr.Apply(m.Subject)
 	}
 	if err := s.check(t, c, conf, m); err != nil {
 		return err
 	}
-	if h.id != "" && !m.copied {
+	if h.id != "" && (!m.copied || m.sourced) {
 		if sequence, ok := c.ids.find(h.id, c.tick(), conf.Duplicates); ok {
 			if m.staged != nil {
 				return ErrAtomicDuplicate
@@ -124,7 +125,7 @@ func (s *Stream) store(t topic.Tail, c *contents, conf *Config, l limits, m *inc
 		wanted := s.wanted.Load()
 		one.skip = wanted == nil || !(*wanted)(m.Subject)
 	}
-	if !one.skip && !m.copied {
+	if !one.skip && (!m.copied || m.sourced) {
 		if err := c.refuse(conf, l, m.Subject, one.entry.bytes(), one.rollup); err != nil {
 			return StoreFailed(err)
 		}

@@ -28,7 +28,7 @@ type Options struct {
 type Streams struct {
 	o    Options
 	turn chan struct{} // taken by whoever makes, changes or deletes a stream; held while that is written
-	wake chan struct{} // holds one: there are streams whose loop is to be started
+	wake chan struct{} // holds one: there are streams whose loop is to be started, or the streams changed
 
 	version atomic.Uint64 // grows with each change of what view shows
 	view    atomic.Pointer[view]
@@ -36,6 +36,7 @@ type Streams struct {
 	mu       sync.Mutex
 	byTopic  map[topic.ID]*family                 // guarded by mu
 	starting []*entry                             // guarded by mu
+	copying  map[*Stream]*copies                  // guarded by mu
 	deleted  []func(*Stream)                      // guarded by mu: see OnDelete
 	guards   []func(s *Stream, next Config) error // guarded by mu: see OnUpdate
 }
@@ -48,6 +49,7 @@ func Open(o Options) (*Streams, error) {
 		turn:    make(chan struct{}, 1),
 		wake:    make(chan struct{}, 1),
 		byTopic: make(map[topic.ID]*family),
+		copying: make(map[*Stream]*copies),
 	}
 	s.view.Store(newView(nil, 0))
 	if err := o.Topics.OnChange(s.changed); err != nil {
@@ -80,11 +82,12 @@ func (s *Streams) Create(c Config, pedantic bool) (*Stream, error) {
 
 func (s *Streams) makeTopic(c Config) error {
 	_, err := s.o.Topics.Create(topic.Spec{
-		Name:       topicName(c.Name),
-		Partitions: 1,
-		Settings:   settings(c),
-		Stream:     record{Config: c}.encode(),
-		Memory:     c.Storage == Memory,
+		Name:        topicName(c.Name),
+		Partitions:  1,
+		Settings:    settings(c),
+		Stream:      record{Config: c}.encode(),
+		Memory:      c.Storage == Memory,
+		FirstOffset: int64(max(c.FirstSeq, 1)) - 1,
 	})
 	switch {
 	case errors.Is(err, topic.ErrExists), errors.Is(err, topic.ErrBadName):
@@ -134,7 +137,11 @@ func (s *Streams) alterTopic(st *Stream, c Config) error {
 		}
 		err = s.o.Topics.Alter(t.Name(), list, false)
 	} else {
-		err = s.o.Topics.AlterStream(t.Name(), record{Config: c}.encode(), changes(st.Config(), c))
+		var r record
+		if r, err = decodeRecord(t.Stream()); err == nil {
+			r.Config = c
+			err = s.o.Topics.AlterStream(t.Name(), r.encode(), changes(st.Config(), c))
+		}
 	}
 	switch {
 	case errors.Is(err, topic.ErrNotFound):
@@ -260,6 +267,7 @@ func (s *Streams) Run(ctx context.Context) error {
 		for _, e := range s.takeStarting() {
 			loops.Go(func() { s.runStream(ctx, e.stream) })
 		}
+		s.tend(ctx, &loops)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -282,6 +290,11 @@ func (s *Streams) start(e *entry) {
 	s.mu.Lock()
 	s.starting = append(s.starting, e)
 	s.mu.Unlock()
+	s.poke()
+}
+
+// poke wakes Run.
+func (s *Streams) poke() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
