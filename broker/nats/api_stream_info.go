@@ -10,10 +10,12 @@ import (
 
 // streamInfo is what the API tells about a stream.
 type streamInfo struct {
-	Config  stream.Config `json:"config"`
-	Created time.Time     `json:"created"`
-	State   streamState   `json:"state"`
-	Time    time.Time     `json:"ts"`
+	Config  stream.Config     `json:"config"`
+	Created time.Time         `json:"created"`
+	State   streamState       `json:"state"`
+	Mirror  *stream.CopyInfo  `json:"mirror,omitempty"`
+	Sources []stream.CopyInfo `json:"sources,omitempty"`
+	Time    time.Time         `json:"ts"`
 }
 
 type streamState struct {
@@ -33,7 +35,10 @@ type streamState struct {
 // describe tells about a stream as it is now.
 func (a *api) describe(s *stream.Stream) (streamInfo, error) {
 	state, err := a.state(s)
-	return streamInfo{Config: a.told(s.Config()), Created: s.Created().UTC(), State: state, Time: time.Now().UTC()}, err
+	mirror, sources := a.streams.Copies(s)
+	return streamInfo{
+		Config: a.told(s.Config()), Created: s.Created().UTC(), State: state, Mirror: mirror, Sources: sources, Time: time.Now().UTC(),
+	}, err
 }
 
 func (a *api) state(s *stream.Stream) (streamState, error) {

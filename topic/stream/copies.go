@@ -204,6 +204,9 @@ func (s *Streams) end(to *Stream) {
 
 // Copies tells how far the mirror, and the sources in the order of the configuration, are copied into a stream.
 func (s *Streams) Copies(to *Stream) (mirror *CopyInfo, sources []CopyInfo) {
+	if setup(to.Config()) == "" {
+		return nil, nil
+	}
 	s.mu.Lock()
 	c := s.copying[to]
 	s.mu.Unlock()
