@@ -50,6 +50,7 @@ func Open(o Options) (*Consumers, error) {
 		return nil, err
 	}
 	o.Streams.OnDelete(cs.streamDeleted)
+	o.Streams.OnUpdate(cs.streamChanges)
 	return cs, nil
 }
 
@@ -67,6 +68,9 @@ func (cs *Consumers) Run(ctx context.Context) error {
 		case <-cs.wake:
 		case <-ctx.Done():
 		}
+	}
+	for _, c := range cs.takeStarting() {
+		c.shutDown()
 	}
 	err := loops.Wait()
 	saved()

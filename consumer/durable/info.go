@@ -111,7 +111,7 @@ func (c *Consumer) forgetDeleted(deleted int) {
 	c.deleted = deleted
 	c.mu.Unlock()
 	for _, seq := range sequences {
-		if found, ok := c.stream.Next(seq, nil); ok && found == seq {
+		if c.holds(seq) {
 			continue
 		}
 		c.mu.Lock()

@@ -1,7 +1,9 @@
 package durable
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -75,6 +77,23 @@ func (cs *Consumers) streamDeleted(s *stream.Stream) {
 			cs.remove(c)
 		}
 	}
+}
+
+// streamChanges refuses limits of a stream that its consumers exceed.
+func (cs *Consumers) streamChanges(s *stream.Stream, next stream.Config) error {
+	old := s.Config().Limits
+	var over []string
+	for _, c := range cs.List(s.Name()) {
+		config, limits := c.config(), next.Limits
+		if limits.InactiveThreshold > 0 && limits.InactiveThreshold != old.InactiveThreshold && config.InactiveThreshold > limits.InactiveThreshold ||
+			limits.MaxAckPending > 0 && limits.MaxAckPending != old.MaxAckPending && config.MaxAckPending > limits.MaxAckPending {
+			over = append(over, c.names.consumer)
+		}
+	}
+	if len(over) > 0 {
+		return stream.UpdateFailed(fmt.Errorf("change to limits violates consumers: %s", strings.Join(over, ", ")))
+	}
+	return nil
 }
 
 // setInterest tells a stream which subjects its consumers want.

@@ -21,7 +21,6 @@ type reader struct {
 	*Consumer
 	cursor *stream.Cursor // nil while nothing is read
 	stale  bool           // the stream changed since the messages were counted
-	last   uint64         // the end of the stream then, or before
 	left   uint64         // messages that the consumer was not given
 	served int            // deliveries since they were counted
 	ticked time.Time      // when deadlines were last looked at
@@ -132,8 +131,14 @@ func (r *reader) recount() error {
 	r.machine.trimmed(state.First, time.Now())
 	r.machine.pace.begin(state.Last)
 	r.performAll(nil)
+	kept := r.machine.keep
+	r.machine.keep = r.stream.Config().Retention != stream.Limits
+	keeps := r.machine.keep
 	r.mu.Unlock()
-	r.last, r.left, r.served = state.Last, r.undelivered(), 0
+	if keeps && !kept {
+		r.all.sweep(r.stream)
+	}
+	r.left, r.served = r.undelivered(), 0
 	return nil
 }
 
@@ -190,11 +195,7 @@ func (r *reader) read(w wanted) (message.Message, found) {
 		config := r.config()
 		var ok bool
 		if sequence, ok = r.stream.Next(w.sequence, config.filters()); !ok {
-			r.served = 0
-			if r.stale {
-				return message.Message{}, again
-			}
-			r.atEnd()
+			r.atEnd(sequence - 1)
 			return message.Message{}, nothing
 		}
 	}
@@ -205,7 +206,7 @@ func (r *reader) read(w wanted) (message.Message, found) {
 	switch {
 	case err == nil:
 		return m, something
-	case errors.Is(err, stream.ErrNoMessage), errors.Is(err, stream.NoSequence(sequence)):
+	case errors.Is(err, stream.ErrNoMessage) && !r.holds(sequence):
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.machine.missing(sequence, time.Now())
@@ -217,10 +218,17 @@ func (r *reader) read(w wanted) (message.Message, found) {
 	return m, nothing
 }
 
-func (r *reader) atEnd() {
+// holds says that the stream has a message.
+func (c *Consumer) holds(sequence uint64) bool {
+	found, ok := c.stream.Next(sequence, nil)
+	return ok && found == sequence
+}
+
+// atEnd tells that the stream has nothing more for the consumer up to last.
+func (r *reader) atEnd(last uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.machine.end(r.last, time.Now())
+	r.machine.end(last, time.Now())
 	r.performAll(nil)
 }
 
