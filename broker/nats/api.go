@@ -19,6 +19,7 @@ type api struct {
 	server    identity
 	logger    zerolog.Logger
 	endpoints []endpoint
+	transfers transfers
 
 	total, failed atomic.Uint64 // answers, and how many of them were errors
 }

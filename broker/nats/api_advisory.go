@@ -66,3 +66,34 @@ func (a *api) tell(kind, name string, advisory any) {
 		a.advise(subject, advisory)
 	}
 }
+
+type snapshotBegun struct {
+	event
+	Stream string      `json:"stream"`
+	State  streamState `json:"state"`
+	Client clientInfo  `json:"client"`
+}
+
+type snapshotEnded struct {
+	event
+	Stream string     `json:"stream"`
+	Start  time.Time  `json:"start"`
+	End    time.Time  `json:"end"`
+	Client clientInfo `json:"client"`
+	Error  string     `json:"error,omitempty"`
+}
+
+type restoreBegun struct {
+	event
+	Stream string     `json:"stream"`
+	Client clientInfo `json:"client"`
+}
+
+type restoreEnded struct {
+	event
+	Stream string     `json:"stream"`
+	Start  time.Time  `json:"start"`
+	End    time.Time  `json:"end"`
+	Bytes  int64      `json:"bytes"`
+	Client clientInfo `json:"client"`
+}

@@ -50,6 +50,8 @@ func endpoints() []endpoint {
 		{pattern: "STREAM.PURGE.*", answers: "stream_purge_response", answer: (*api).purgeStream},
 		{pattern: "STREAM.MSG.GET.*", answers: "stream_msg_get_response", answer: (*api).getMessage},
 		{pattern: "STREAM.MSG.DELETE.*", answers: "stream_msg_delete_response", answer: (*api).deleteMessage},
+		{pattern: "STREAM.SNAPSHOT.*", answers: "stream_snapshot_response", answer: (*api).snapshotStream},
+		{pattern: "STREAM.RESTORE.*", answers: "stream_restore_response", answer: (*api).restoreStream},
 
 		{pattern: "CONSUMER.CREATE.*", answers: "consumer_create_response", answer: (*api).createEphemeral},
 		{pattern: "CONSUMER.CREATE.*.>", answers: "consumer_create_response", answer: (*api).createConsumer},

@@ -14,7 +14,8 @@ func forBroker(subject string) bool {
 		return false
 	}
 	return strings.HasPrefix(subject, apiPrefix) || strings.HasPrefix(subject, ackPrefix) ||
-		strings.HasPrefix(subject, flowPrefix) || strings.HasPrefix(subject, systemPrefix)
+		strings.HasPrefix(subject, flowPrefix) || strings.HasPrefix(subject, transferPrefix) ||
+		strings.HasPrefix(subject, systemPrefix)
 }
 
 // take takes a message to the broker itself. It says whether somebody is there: if not, the client hears that nobody
@@ -31,6 +32,8 @@ func (s *services) take(r *request) bool {
 	case strings.HasPrefix(r.subject, flowPrefix):
 		s.api.consumers.FlowControl(r.subject)
 		return true
+	case strings.HasPrefix(r.subject, transferPrefix):
+		return s.api.transfers.take(r)
 	case strings.HasPrefix(r.subject, apiPrefix):
 		return s.api.request(r)
 	}
