@@ -1,0 +1,207 @@
+package nats
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"brokerd/broker/nats/route"
+	"brokerd/broker/nats/wire"
+	"brokerd/topic/stream"
+	"brokerd/topic/subject"
+)
+
+// target is what is known about a subject that a client publishes to.
+type target struct {
+	subject   string
+	listeners *route.Result[*subscription]
+	allowed   bool
+	literal   bool // it is a valid subject, and so one that a stream can have
+	service   bool // it is the broker's own
+}
+
+// targetsLimit is how many subjects a connection remembers.
+const targetsLimit = 1024
+
+// targets remembers what is known of the subjects that one client publishes to, as long as no subscription changes.
+type targets struct {
+	version uint64
+	known   map[string]*target
+}
+
+func (t *targets) forget() { t.known = nil }
+
+// target finds out about a subject.
+func (c *conn) target(name []byte) *target {
+	t := &c.targets
+	if v := c.s.table.Version(); v != t.version || t.known == nil || len(t.known) >= targetsLimit {
+		t.version, t.known = v, map[string]*target{}
+	}
+	if known := t.known[string(name)]; known != nil {
+		return known
+	}
+	s := string(name)
+	found := &target{
+		subject:   s,
+		listeners: c.s.table.Match(s),
+		allowed:   c.session.Load().user.publish.has(s) && !hasPrefix(name, "_GR_.", "$GR.", "$NRG."),
+		literal:   subject.Literal(s),
+		service:   forBroker(s),
+	}
+	t.known[s] = found
+	return found
+}
+
+// hasPrefix says that s begins with one of the prefixes.
+func hasPrefix(s []byte, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if len(s) >= len(p) && string(s[:len(p)]) == p {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *conn) publish(command *wire.Command) error {
+	s := c.session.Load()
+	if command.HPub && !s.options.Headers {
+		return fmt.Errorf("%w: a header from a client that said it has none", errProtocol)
+	}
+	m := publication{command.Subject, command.Reply, command.Header, command.Data}
+	c.received.count(len(m.header) + len(m.data))
+	t := c.target(m.subject)
+	if s.options.Pedantic && !t.literal {
+		c.sayError("Invalid Publish Subject")
+	}
+	switch {
+	case !t.allowed:
+		c.sayError(fmt.Sprintf("Permissions Violation for Publish to %q", m.subject))
+		return nil
+	case len(m.reply) > 0 && hasPrefix(m.reply, "$JS.", "_R_.", "_GR_.", "$GR."):
+		c.sayError(fmt.Sprintf("Permissions Violation for Publish with Reply of %q", m.reply))
+		return nil
+	}
+	c.ok(&s.options)
+	heard := c.s.spread(&m, t.listeners, c, s.options.Echo)
+	taken, err := c.offer(t, &m)
+	if err != nil {
+		return err
+	}
+	if !heard && !taken && len(m.reply) > 0 && s.options.NoResponders {
+		c.tellNobodyListens(&m)
+	}
+	return nil
+}
+
+// offer gives a message to the broker itself, or to the stream that has its subject; false when neither wants it.
+func (c *conn) offer(t *target, m *publication) (bool, error) {
+	if t.service {
+		return c.s.services.take(&request{
+			subject: t.subject, reply: string(m.reply), header: bytes.Clone(m.header), body: bytes.Clone(m.data), from: c.caller,
+		}), nil
+	}
+	if c.s.streams == nil || !t.literal {
+		return false, nil
+	}
+	st, ok := c.s.streams.ForSubject(t.subject)
+	if !ok {
+		return false, nil
+	}
+	return true, c.store(st, t, m)
+}
+
+// store publishes into a stream. When too much is on its way there already, it waits, and so the client is not read.
+func (c *conn) store(st *stream.Stream, t *target, m *publication) error {
+	const overhead = 128 // for the least that a message takes
+	cost := min(int64(len(m.header)+len(m.data)+overhead), c.s.o.Limits.InFlight)
+	if !c.inFlight.TryAcquire(cost) {
+		c.pass.end()
+		c.pulse.hold(true)
+		err := c.inFlight.Acquire(c.alive, cost)
+		c.pulse.hold(false)
+		if err != nil {
+			return err
+		}
+	}
+	c.s.services.api.store(st, t.subject, string(m.reply), m.header, m.data, func() { c.inFlight.Release(cost) })
+	return nil
+}
+
+// tellNobodyListens answers a request that nobody got.
+func (c *conn) tellNobodyListens(m *publication) {
+	for _, sub := range c.s.table.Match(string(m.reply)).Plain {
+		if sub.conn == c {
+			header := "NATS/1.0 503\r\nNats-Subject: " + string(m.subject) + "\r\n\r\n"
+			sub.deliver(&publication{subject: m.reply, header: []byte(header)}, c)
+			return
+		}
+	}
+}
+
+// How long a publisher waits for a client that does not read as fast as it is written to: for one message, and for all
+// that came with one read. It keeps a fast publisher from losing a subscriber that only needs a moment.
+const (
+	waitForOne  = 2 * time.Millisecond
+	waitForPass = 10 * time.Millisecond
+)
+
+// waitFor waits for a slow client, for a short time.
+func (c *conn) waitFor(eased <-chan struct{}) {
+	if c.pass.waited >= waitForPass {
+		return
+	}
+	waited := c.pass.waited
+	c.pass.end()
+	began := time.Now()
+	timer := time.NewTimer(waitForOne)
+	defer timer.Stop()
+	select {
+	case <-eased:
+	case <-timer.C:
+	case <-c.alive.Done():
+	}
+	c.pass.waited = waited + time.Since(began)
+}
+
+// spread queues a message for all who listen, one of each queue group, and says whether there was anybody. from is the
+// connection that it came from, which gets it too if echo is set; nil for the broker.
+func (s *Server) spread(m *publication, to *route.Result[*subscription], from *conn, echo bool) (heard bool) {
+	for _, sub := range to.Plain {
+		if (echo || sub.conn != from) && sub.deliver(m, from) {
+			heard = true
+		}
+	}
+	for i := range to.Queues {
+		if deliverToOne(to.Queues[i].Members, m, from, echo) {
+			heard = true
+		}
+	}
+	return heard
+}
+
+// deliverToOne picks a member by chance; the next one if it is gone.
+func deliverToOne(members []*subscription, m *publication, from *conn, echo bool) bool {
+	first := 0
+	if len(members) > 1 {
+		first = rand.IntN(len(members))
+	}
+	for i := range members {
+		sub := members[(first+i)%len(members)]
+		if (echo || sub.conn != from) && sub.deliver(m, from) {
+			return true
+		}
+	}
+	return false
+}
+
+// broadcast is a publication of the broker's own.
+func (s *Server) broadcast(m *publication, name string) {
+	s.spread(m, s.table.Match(name), nil, true)
+	if s.streams == nil || !subject.Literal(name) {
+		return
+	}
+	if st, ok := s.streams.ForSubject(name); ok {
+		s.services.api.store(st, name, string(m.reply), m.header, m.data, func() {})
+	}
+}
