@@ -69,7 +69,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	if err == nil {
 		b.health.setNotReady("")
 		close(b.ready)
-		b.logger.Info().Stringer("kafka", b.kafkaAddr).Stringer("http", b.httpAddr).
+		b.logger.Info().Stringer("kafka", b.kafkaAddr).Stringer("nats", b.natsAddr).Stringer("http", b.httpAddr).
 			Dur("took", time.Since(began).Round(time.Millisecond)).Msg("ready")
 		<-r.ending.Done()
 	}

@@ -29,7 +29,7 @@ const patience = 30 * time.Second
 func testConfig(dir string) Config {
 	c := Default()
 	c.Data = dir
-	c.Kafka.Listen, c.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	c.Kafka.Listen, c.NATS.Listen, c.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	return c
 }
 

@@ -52,7 +52,6 @@ func (b *Broker) natsOptions() nats.Options {
 		Logger:     b.logger,
 		ServerName: c.ServerName,
 		ServerID:   b.id.ClusterID,
-		Version:    BuildInfo().Version,
 		Auth:       nats.Auth{Token: c.Auth.Token, NoAuth: c.Auth.NoAuthUser, Timeout: c.Auth.Timeout},
 		Limits: nats.Limits{
 			MaxPayload:       int32(c.MaxPayload),

@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"brokerd/broker/kafka"
+	"brokerd/broker/nats"
 	"brokerd/consumer"
+	"brokerd/consumer/durable"
 	"brokerd/log"
 	"brokerd/producer"
 	"brokerd/topic"
+	"brokerd/topic/stream"
 )
 
 // running is what start has brought up; stop takes it down, whatever of it there is.
 type running struct {
 	*parts
-	admin, committer, retention, compaction, groups, kafka *part
+	admin, committer, retention, compaction, groups *part
+	streams, consumers, kafka, nats                 *part
 
 	topics *topic.Registry
 }
@@ -72,14 +77,56 @@ func (b *Broker) start(r *running) error {
 	if err := registerAll(metrics, newCollector(sources{r.topics, groups, server, budget, files, b.fs, b.dir.path})); err != nil {
 		return err
 	}
-	door, err := bind(r.ending, b.config.Kafka.Listen)
+	natsServer, err := nats.New(b.natsOptions())
 	if err != nil {
+		return fmt.Errorf("start NATS: %w", err)
+	}
+	if b.config.NATS.JetStream {
+		if err := b.startJetStream(r, natsServer, groups); err != nil {
+			return err
+		}
+	}
+	if b.kafkaAddr, r.kafka, err = b.open(r, b.config.Kafka.Listen, server.ServeConn); err != nil {
 		return fmt.Errorf("start Kafka: %w", err)
 	}
-	b.kafkaAddr = door.Addr()
-	clients := newListener(door, server.ServeConn, b.limits.connections, b.config.Shutdown.Drain, b.logger)
-	r.kafka = r.run(clients.run)
+	if b.natsAddr, r.nats, err = b.open(r, b.config.NATS.Listen, natsServer.ServeConn); err != nil {
+		return fmt.Errorf("start NATS: %w", err)
+	}
 	return nil
+}
+
+// startJetStream brings up the streams that the topics are, and their consumers.
+func (b *Broker) startJetStream(r *running, server *nats.Server, groups *consumer.Groups) error {
+	streams, err := stream.Open(stream.Options{
+		Topics:    r.topics,
+		Logger:    b.logger,
+		Republish: func(subject string, header, data []byte) { server.Publish(subject, "", header, data) },
+		Advise:    server.Advise,
+	})
+	if err != nil {
+		return fmt.Errorf("open streams: %w", err)
+	}
+	consumers, err := durable.Open(durable.Options{
+		DB: b.dir.db, Streams: streams, Outlet: server.Outlet(), Logger: b.logger,
+	})
+	if err != nil {
+		return fmt.Errorf("open consumers: %w", err)
+	}
+	server.Attach(streams, consumers)
+	groups.AttachDurables(consumers.Groups())
+	r.streams = r.run(streams.Run)
+	r.consumers = r.run(consumers.Run)
+	return nil
+}
+
+// open opens a front door.
+func (b *Broker) open(r *running, address string, serve handler) (net.Addr, *part, error) {
+	l, err := bind(r.ending, address)
+	if err != nil {
+		return nil, nil, err
+	}
+	clients := newListener(l, serve, b.limits.connections, b.config.Shutdown.Drain, b.logger)
+	return l.Addr(), r.run(clients.run), nil
 }
 
 // stop takes the broker down, in the order in which it happens.
@@ -87,8 +134,11 @@ func (b *Broker) stop(r *running) error {
 	began := time.Now()
 	b.health.setNotReady("draining")
 	b.logger.Info().Dur("drain", b.config.Shutdown.Drain).Msg("stopping: no new connections, waiting for the answers due")
-	r.kafka.stop()  // stops accepting, then waits for the connections
-	r.groups.stop() // saves what members committed
+	r.consumers.stop() // tells those who wait for messages
+	r.kafka.stop()     // stops accepting, then waits for the connections
+	r.nats.stop()
+	r.streams.stop() // when what was published is answered
+	r.groups.stop()  // saves what members committed
 	r.compaction.stop()
 	r.retention.stop()
 	var topics error

@@ -75,6 +75,10 @@ func (s *Server) Attach(streams *stream.Streams, consumers *durable.Consumers) {
 	s.services.system.api = s.services.api
 }
 
+// Advise publishes an advisory about a stream, if anybody wants it (stream.Options.Advise). It needs Attach to have been
+// called, and does not wait.
+func (s *Server) Advise(kind, name string, advisory any) { s.services.api.tell(kind, name, advisory) }
+
 // ServeConn serves one client until it goes away, breaks the protocol, or ctx is done: then it takes nothing more from it,
 // and waits for what is under way. It closes nc. Its error has been logged.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn) error {

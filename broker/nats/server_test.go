@@ -131,7 +131,7 @@ func (r *raw) until(end string) string {
 const hello = `CONNECT {"verbose":false,"pedantic":false,"headers":true,"protocol":1}` + "\r\n"
 
 // What a client says, and what it hears. Each row was compared with nats-server 2.15.
-func TestConversations(t *testing.T) {
+func TestTraces(t *testing.T) {
 	h := serveHere(t, Options{})
 	for _, c := range []struct{ name, say, hear string }{
 		{"no CONNECT", "PING\r\n", "PONG\r\n"},

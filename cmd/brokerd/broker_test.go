@@ -14,7 +14,7 @@ func startBroker(t *testing.T) string {
 	t.Helper()
 	c := broker.Default()
 	c.Data = t.TempDir()
-	c.Kafka.Listen = "127.0.0.1:0"
+	c.Kafka.Listen, c.NATS.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	c.HTTP.Listen = "127.0.0.1:0"
 	c.Group.InitialRebalanceDelay = 0
 	b, err := broker.Open(c, zerolog.Nop())

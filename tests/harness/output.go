@@ -11,6 +11,7 @@ import (
 type readyLine struct {
 	Message string `json:"message"`
 	Kafka   string `json:"kafka"`
+	NATS    string `json:"nats"`
 	HTTP    string `json:"http"`
 }
 

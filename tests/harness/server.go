@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ type Options struct {
 	Binary string
 	Data   string   // the data directory
 	Kafka  string   // listen addresses; empty takes a free port of the loopback interface
+	NATS   string   //
 	HTTP   string   //
 	Args   []string // more flags of "brokerd serve"
 	Env    []string // more environment, as NAME=value
@@ -30,6 +32,7 @@ type Options struct {
 // Server is one running broker. It is restarted by starting another one with its Options.
 type Server struct {
 	Kafka string // the real addresses, from the ready line
+	NATS  string
 	HTTP  string
 
 	opts Options
@@ -55,7 +58,7 @@ func Start(o Options) (*Server, error) {
 func (s *Server) AwaitReady() error {
 	select {
 	case line := <-s.out.ready:
-		s.Kafka, s.HTTP = line.Kafka, line.HTTP
+		s.Kafka, s.NATS, s.HTTP = line.Kafka, line.NATS, line.HTTP
 		return nil
 	case <-s.done:
 		return fmt.Errorf("harness: the broker ended before it was ready: %v\n%s", s.err, s.Log())
@@ -67,14 +70,10 @@ func (s *Server) AwaitReady() error {
 
 // Launch runs a broker without waiting for it to be ready.
 func Launch(o Options) (*Server, error) {
-	if o.Kafka == "" {
-		o.Kafka = "127.0.0.1:0"
-	}
-	if o.HTTP == "" {
-		o.HTTP = "127.0.0.1:0"
-	}
+	const free = "127.0.0.1:0"
+	o.Kafka, o.NATS, o.HTTP = cmp.Or(o.Kafka, free), cmp.Or(o.NATS, free), cmp.Or(o.HTTP, free)
 	args := append([]string{}, o.Wrap...)
-	args = append(args, o.Binary, "serve", "--data", o.Data, "--kafka", o.Kafka, "--http", o.HTTP)
+	args = append(args, o.Binary, "serve", "--data", o.Data, "--kafka", o.Kafka, "--nats", o.NATS, "--http", o.HTTP)
 	args = append(args, o.Args...)
 
 	s := &Server{opts: o, out: newOutput(), done: make(chan struct{})}
@@ -103,7 +102,7 @@ func withoutSettings(env []string) []string {
 // Again are the options that start the broker on the same data and the same ports.
 func (s *Server) Again() Options {
 	o := s.opts
-	o.Kafka, o.HTTP = s.Kafka, s.HTTP
+	o.Kafka, o.NATS, o.HTTP = s.Kafka, s.NATS, s.HTTP
 	return o
 }
 
