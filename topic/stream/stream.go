@@ -109,7 +109,9 @@ func (s *Stream) limits() limits { return limitsOf(s.config.Load(), s.kafka()) }
 // naming is how the records of the stream are messages.
 func (s *Stream) naming() message.Naming {
 	if s.kafka() {
-		return message.ForTopic(s.topic.Name())
+		n := message.ForTopic(s.topic.Name())
+		n.KV = s.topic.Config().Compact
+		return n
 	}
 	return message.Naming{KV: strings.HasPrefix(s.Name(), "KV_")}
 }
