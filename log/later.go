@@ -76,10 +76,9 @@ func (l *Log) TrimSoon(offset int64) error {
 	return nil
 }
 
-// setStartLocked moves Start, and what was erased below it is erased no more: it is gone.
+// setStartLocked moves Start.
 func (l *Log) setStartLocked(start int64) {
 	b := l.bounds
 	b.Start = start
 	l.setBoundsLocked(b)
-	l.forgetErasedLocked(func(s *offsetSet) { s.remove(0, start) })
 }

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -43,7 +44,7 @@ func (l *Log) vacateLocked(bytes int64) {
 func (l *Log) Advance(offset int64) error {
 	for {
 		end := l.Bounds().End
-		if err := l.waitSynced(end - 1); err != nil {
+		if err := l.WaitDurable(context.Background(), end-1); err != nil {
 			return err
 		}
 		if done, err := l.advance(offset, end); done || err != nil {
@@ -156,6 +157,7 @@ func (l *Log) moveStart(start int64) (gone []*segment, err error) {
 	if start > l.bounds.Start {
 		l.setStartLocked(start)
 	}
+	l.forgetErasedLocked(func(s *offsetSet) { s.remove(0, start) }) // not before the start is on the disk
 	keep := find(l.segments, start)
 	gone = slices.Clone(l.segments[:keep])
 	l.segments = slices.Clone(l.segments[keep:])

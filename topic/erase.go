@@ -10,7 +10,7 @@ func (p *Partition) Erase(offsets []int64, sync bool) error {
 	if err := p.ready(); err != nil {
 		return err
 	}
-	return p.explain(p.log.Erase(offsets, sync))
+	return p.explain(p.log.Erase(offsets, sync && !p.topic.memory))
 }
 
 // Erased iterates over the offsets in [from, to) that were erased and that compaction has not taken off the disk yet, in
