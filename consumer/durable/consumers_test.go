@@ -82,7 +82,7 @@ func TestPushWithInterest(t *testing.T) {
 	w := newWorld(t)
 	s := w.stream(stream.Config{Name: "S", Subjects: []string{"s.>"}})
 	w.publish(s, "s.a", "s.b", "s.c")
-	c := w.consumer(`{"deliver_subject":"d","filter_subjects":["s.a","s.c"],"headers_only":true,"idle_heartbeat":100000000,"mem_storage":true}`)
+	c := w.consumer(`{"deliver_subject":"d","filter_subjects":["s.a","s.c"],"headers_only":true,"idle_heartbeat":600000000,"mem_storage":true}`)
 	if i := c.Info(); i.PushBound || i.NumPending != 2 || i.Config.InactiveThreshold != 5*time.Second || len(i.Name) != 8 {
 		t.Fatalf("info is %+v", i)
 	}

@@ -249,11 +249,15 @@ func (w *world) publish(s *stream.Stream, subjects ...string) {
 // acked acknowledges, and waits until that is saved.
 func (w *world) acked(subject, body string) {
 	w.t.Helper()
-	done := make(chan error, 1)
-	w.Ack(subject, "reply", []byte(body), func(err error) { done <- err })
-	if err := <-done; err != nil {
+	if err := w.tryAck(subject, body); err != nil {
 		w.t.Fatalf("ack %s: %v", subject, err)
 	}
+}
+
+func (w *world) tryAck(subject, body string) error {
+	done := make(chan error, 1)
+	w.Ack(subject, "reply", []byte(body), func(err error) { done <- err })
+	return <-done
 }
 
 // got waits until an inbox got as much as this, and compares.
