@@ -31,10 +31,12 @@ func newGroupListCommand(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List groups with their state",
-		Long: `List all groups with their type, classic or consumer (the broker assigns, KIP-848), and their state: Empty (offsets, no
-members), PreparingRebalance and CompletingRebalance or Assigning and Reconciling (members come or go), Stable, Dead.
+		Long: `List all groups with their type: classic, consumer (the broker assigns, KIP-848), or durable (a durable consumer of NATS
+clients, STREAM/CONSUMER), and their state: Empty (offsets, no members), PreparingRebalance and CompletingRebalance or
+Assigning and Reconciling (members come or go), Stable, Dead. A durable one is Stable while a client asks for messages, and
+shows its ack floor, the messages that wait for acknowledgement, and its lag.
 
-JSON: {"group", "type", "state", "protocol_type"}.`,
+JSON: {"group", "type", "state", "protocol_type"}, of a durable one also {"ack_floor", "pending", "lag"}.`,
 		Example: `  brokerd group list
   brokerd group list --json`,
 		Args: cobra.NoArgs,
@@ -51,10 +53,10 @@ func newGroupDescribeCommand(r *remote) *cobra.Command {
 		Use:   "describe NAME...",
 		Short: "Show members, committed offsets and lag",
 		Long: `Show a group's type, state and protocol, its members with the partitions they hold, and for each partition the committed
-offset, the end and the lag between them.
+offset, the end and the lag between them. The committed offset of a durable consumer is its ack floor.
 
 JSON: {"group", "type", "state", "protocol_type", "protocol", "lag", "members": [{"member", "instance", "client", "host",
-"partitions": [{"topic", "partition"}]}], "partitions": [{"topic", "partition", "committed", "end", "lag", "member"}]}.
+"partitions": [{"topic", "partition"}]}], "partitions": [{"topic", "partition", "committed", "end", "lag", "member"}]}, of a durable one also {"pending"}.
 An offset that was never committed is null; its lag counts from the start of the partition.`,
 		Example: `  brokerd group describe billing
   brokerd group describe billing --json | jq .lag`,
@@ -72,7 +74,8 @@ func newGroupDeleteCommand(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete NAME...",
 		Short: "Delete groups that have no members",
-		Long: `Delete groups with everything they have committed. A group with members is refused: stop them first.
+		Long: `Delete groups with everything they have committed. A group with members is refused: stop them first. A durable consumer
+is deleted as it is.
 
 JSON: {"group"}.`,
 		Example:           `  brokerd group delete billing`,
@@ -105,7 +108,7 @@ func newGroupResetCommand(r *remote) *cobra.Command {
 		Short: "Move a group's committed offsets",
 		Long: `Move the committed offsets of a group, to read again or to skip. The table shows them before and after; --dry-run
 only shows it. A group that does not exist is made. While members are active nothing is moved: they would commit over
-it, so stop them first.
+it, so stop them first. A durable consumer is moved at any time; what waits for acknowledgement is forgotten.
 
 An offset outside what a partition holds becomes its start or end. --to-time takes the times below; a partition without
 a record at or after that time goes to its end.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"brokerd/consumer"
 )
 
 // resetJob says which offsets of a group to move, and where.
@@ -98,12 +100,14 @@ func checkIdle(ctx context.Context, adm *kadm.Client, group string) error {
 	g := groups[group]
 	members, state := len(g.Members), g.State
 	switch {
+	case g.Err == nil && g.Protocol == consumer.DurableProtocol:
+		return nil
 	case errors.Is(g.Err, kerr.GroupIDNotFound):
-		consumer, ok, err := findConsumerGroup(ctx, adm, group)
+		found, ok, err := findConsumerGroup(ctx, adm, group)
 		if err != nil || !ok {
 			return err // without one: it will be made
 		}
-		members, state = len(consumer.Members), consumer.State
+		members, state = len(found.Members), found.State
 	case g.Err != nil:
 		return fmt.Errorf("describe group %s: %w", group, refused(g.Err, g.ErrMessage))
 	}

@@ -13,26 +13,39 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
+// listedText is a group as `group list --json` prints it.
+type listedText struct {
+	Group        string `json:"group"`
+	Type         string `json:"type"`
+	State        string `json:"state"`
+	ProtocolType string `json:"protocol_type"`
+	*durableText
+}
+
 // listGroups prints one line per group.
 func listGroups(ctx context.Context, adm *kadm.Client, w io.Writer, asJSON bool) error {
 	groups, err := adm.ListGroups(ctx)
 	if err != nil {
 		return fmt.Errorf("list groups: %w", err)
 	}
-	out := newTable("GROUP", "TYPE", "STATE", "PROTOCOL TYPE")
+	durables, err := findDurables(ctx, adm, groups)
+	if err != nil {
+		return err
+	}
+	out := newTable("GROUP", "TYPE", "STATE", "PROTOCOL TYPE", ">ACK FLOOR", ">PENDING", ">LAG")
 	for _, g := range groups.Sorted() {
+		t := listedText{g.Group, g.GroupType, g.State, g.ProtocolType, nil}
+		if d, ok := durables[g.Group]; ok {
+			t.Type, t.durableText = durableType, d
+		}
 		if asJSON {
-			if err := printJSON(w, struct {
-				Group        string `json:"group"`
-				Type         string `json:"type"`
-				State        string `json:"state"`
-				ProtocolType string `json:"protocol_type"`
-			}{g.Group, g.GroupType, g.State, g.ProtocolType}); err != nil {
+			if err := printJSON(w, t); err != nil {
 				return err
 			}
 			continue
 		}
-		out.add(g.Group, g.GroupType, g.State, g.ProtocolType)
+		d := cmp.Or(t.durableText, &durableText{})
+		out.add(t.Group, t.Type, t.State, t.ProtocolType, orDash(d.AckFloor), orDash(d.Pending), orDash(d.Lag))
 	}
 	if asJSON {
 		return nil
@@ -47,6 +60,7 @@ type groupText struct {
 	State        string       `json:"state"`
 	ProtocolType string       `json:"protocol_type"`
 	Protocol     string       `json:"protocol"`
+	Pending      *int64       `json:"pending,omitempty"`
 	Lag          int64        `json:"lag"`
 	Members      []memberText `json:"members"`
 	Partitions   []lagText    `json:"partitions"`
@@ -133,12 +147,17 @@ func newGroupText(g kadm.DescribedGroupLag) groupText {
 		t.Lag += p.Lag
 		t.Partitions = append(t.Partitions, p)
 	}
+	if isDurable(g) {
+		t.Type, t.Pending = durableType, durableOf(g).Pending
+	}
 	return t
 }
 
 func (t groupText) print(w io.Writer) error {
 	fmt.Fprintf(w, "group     %s\ntype      %s\nstate     %s\n", t.Group, t.Type, t.State)
-	if t.Protocol != "" {
+	if t.Pending != nil {
+		fmt.Fprintf(w, "pending   %s\n", plural(*t.Pending, "message"))
+	} else if t.Protocol != "" {
 		fmt.Fprintf(w, "protocol  %s, %s\n", t.ProtocolType, t.Protocol)
 	}
 	fmt.Fprintf(w, "lag       %s\n\n", plural(t.Lag, "record"))
