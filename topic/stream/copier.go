@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type copier struct {
 
 	mu     sync.Mutex
 	next   uint64    // guarded by mu: the first sequence of the origin that is not copied; 0 when that is not known yet
+	origin string    // guarded by mu: the identity of the stream that next is about; "" when that is not known
 	copied time.Time // guarded by mu: when the last message was copied
 	err    *Error    // guarded by mu: why nothing is copied
 }
@@ -122,22 +124,36 @@ func (c *copier) locate(origin *Stream) error {
 		}
 		if last > 0 {
 			c.setNext(last + 1)
-			return nil
+			return behind(origin, last)
 		}
 	}
-	if c.begins() > 0 {
-		return nil
-	}
-	next := max(c.source.StartSeq, 1)
-	if c.source.StartTime != nil {
-		at, err := origin.AtTime(*c.source.StartTime)
-		if err != nil {
-			return err
+	c.mu.Lock()
+	known := c.next > 0 && (c.origin == "" || c.origin == origin.identity())
+	c.mu.Unlock()
+	next := c.begins()
+	if !known { // or it was made anew
+		next = max(c.source.StartSeq, 1)
+		if c.source.StartTime != nil {
+			at, err := origin.AtTime(*c.source.StartTime)
+			if err != nil {
+				return err
+			}
+			next = at
 		}
-		next = at
 	}
-	c.setNext(next)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next, c.origin = next, origin.identity()
 	return nil
+}
+
+// behind refuses an origin that does not have what was copied of it before: it was made anew.
+func behind(origin *Stream, last uint64) error {
+	state, err := origin.State()
+	if err == nil && state.Last < last {
+		return MirrorSetupFailed(fmt.Errorf("the mirrored stream ends at sequence %d, the mirror at %d: it waits until that is exceeded", state.Last, last))
+	}
+	return err
 }
 
 func (c *copier) begins() uint64 {
@@ -150,6 +166,20 @@ func (c *copier) setNext(next uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = next
+}
+
+// resume goes on behind what is copied.
+func (c *copier) resume(at position) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next, c.origin = at.Sequence+1, at.Origin
+}
+
+// position is how far it came.
+func (c *copier) position() (at position, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return position{c.next - 1, c.origin}, c.next > 0
 }
 
 // round copies some messages, waits until they are durable, and says how many they were. What was not stored is copied
@@ -172,7 +202,7 @@ func (c *copier) round(ctx context.Context, origin *Stream, cursor *Cursor, took
 		}
 		size += len(m.Header) + len(m.Data)
 		pending.Add(1)
-		err = c.store(m, func(r Receipt, e error) {
+		err = c.store(m, origin.identity(), func(r Receipt, e error) {
 			defer pending.Done()
 			c.mu.Lock()
 			if failed == nil {
@@ -198,8 +228,8 @@ func (c *copier) round(ctx context.Context, origin *Stream, cursor *Cursor, took
 }
 
 // store puts one message into the stream, under the name that it has there.
-func (c *copier) store(m message.Message, done func(Receipt, error)) error {
-	from := c.source.sourceHeader(m)
+func (c *copier) store(m message.Message, origin string, done func(Receipt, error)) error {
+	from := c.source.sourceHeader(m, origin)
 	for _, t := range c.transforms {
 		if name, ok := t.Apply(m.Subject); ok {
 			m.Subject = name
@@ -215,8 +245,9 @@ func (c *copier) store(m message.Message, done func(Receipt, error)) error {
 // CopyInfo is what JetStream's API tells about a mirror or a source.
 type CopyInfo struct {
 	Name       string            `json:"name"`
-	Lag        uint64            `json:"lag"`    // messages of the other stream that are not copied
-	Active     time.Duration     `json:"active"` // nanoseconds since the last one was copied; -1 for never
+	Lag        uint64            `json:"lag"`           // messages of the other stream that are not copied
+	Sequence   uint64            `json:"seq,omitempty"` // of sources: the last one of the other stream that is
+	Active     time.Duration     `json:"active"`        // nanoseconds since the last one was copied; -1 for never
 	Error      *Error            `json:"error,omitempty"`
 	Filter     string            `json:"filter_subject,omitempty"`
 	Transforms []TransformConfig `json:"subject_transforms,omitempty"`
@@ -228,6 +259,9 @@ func (c *copier) info() CopyInfo {
 	next := c.next
 	if !c.copied.IsZero() {
 		i.Active = time.Since(c.copied)
+	}
+	if !c.mirror && next > 0 {
+		i.Sequence = next - 1
 	}
 	c.mu.Unlock()
 	if origin, ok := c.streams.Get(c.source.Name); ok && next > 0 {

@@ -88,7 +88,7 @@ func (c *copies) load() error {
 	}
 	copied := maps.Clone(r.Copied)
 	if copied == nil {
-		copied = make(map[string]uint64)
+		copied = make(map[string]position)
 	}
 	state, err := c.to.State()
 	if err != nil {
@@ -102,14 +102,14 @@ func (c *copies) load() error {
 			if err != nil {
 				continue // it was removed meanwhile, or cannot be read by anybody
 			}
-			if key, sequence, ok := parseSourceHeader(parseHeaders(m.Header).source); ok {
-				copied[key] = max(copied[key], sequence)
+			if key, at, ok := parseSourceHeader(parseHeaders(m.Header).source); ok {
+				copied[key] = at
 			}
 		}
 	}
 	for _, one := range c.copiers {
-		if sequence := copied[one.source.key()]; sequence > 0 && !one.mirror {
-			one.setNext(sequence + 1)
+		if at, ok := copied[one.source.key()]; ok && !one.mirror {
+			one.resume(at)
 		}
 	}
 	c.mu.Lock()
@@ -128,10 +128,10 @@ func (c *copies) save() {
 	if !dirty || len(c.to.Config().Sources) == 0 {
 		return
 	}
-	copied := make(map[string]uint64)
+	copied := make(map[string]position)
 	for _, one := range c.copiers {
-		if next := one.begins(); next > 0 {
-			copied[one.source.key()] = next - 1
+		if at, ok := one.position(); ok {
+			copied[one.source.key()] = at
 		}
 	}
 	if err := c.streams.saveCopied(c.to, copied, upTo); err != nil {
@@ -145,7 +145,7 @@ func (c *copies) save() {
 }
 
 // saveCopied replaces what is kept of the copies with the topic of a stream.
-func (s *Streams) saveCopied(to *Stream, copied map[string]uint64, upTo uint64) error {
+func (s *Streams) saveCopied(to *Stream, copied map[string]position, upTo uint64) error {
 	s.turn <- struct{}{}
 	defer s.give()
 	t, _ := to.Topic()

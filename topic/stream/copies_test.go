@@ -102,7 +102,7 @@ func TestSources(t *testing.T) {
 	s := l.create(Config{Name: "S", Subjects: []string{"own"}, Sources: []*Source{{Name: "A", Filter: "a.1"}}})
 	l.wants(s, "1 a.1 a1")
 	m, err := s.Get(1)
-	if want := block("Keep", "it", "Nats-Stream-Source", "A 1 a.1 > a.1"); err != nil || string(m.Header) != string(want) {
+	if want := block("Keep", "it", "Nats-Stream-Source", "A 1 a.1 > a.1 "+a.identity()); err != nil || string(m.Header) != string(want) {
 		t.Fatalf("header %q, want %q, %v", m.Header, want, err)
 	}
 	l.publish(s, "own", "own")
@@ -114,7 +114,7 @@ func TestSources(t *testing.T) {
 	}
 	l.publish(b, "b.x", "b1")
 	l.wants(s, "1 a.1 a1", "2 own own", "3 c.x b1")
-	if m, _ := s.Get(3); !strings.Contains(string(m.Header), "Nats-Stream-Source: B 1 b.* c.$1 b.x\r\n") {
+	if m, _ := s.Get(3); !strings.Contains(string(m.Header), "Nats-Stream-Source: B 1 b.* c.$1 b.x "+b.identity()+"\r\n") {
 		t.Errorf("header %q", m.Header)
 	}
 	for range 3 {
@@ -192,19 +192,40 @@ func TestParseSourceHeader(t *testing.T) {
 	s := &Source{Name: "A", Transforms: []TransformConfig{{Source: "a.*", Destination: "b.$1"}, {Source: "c"}}}
 	for _, c := range []struct {
 		value, key string
-		sequence   uint64
+		at         position
 		ok         bool
 	}{
-		{"A 5 a.*\fc b.$1\f> a.x", s.key(), 5, true},
-		{"A 5 > >", (&Source{Name: "A"}).key(), 5, true},
-		{"A 5 > > a.b ident", (&Source{Name: "A"}).key(), 5, true},
-		{"A x > > a", "", 0, false},
-		{"A 5", "", 0, false},
-		{"", "", 0, false},
+		{"A 5 a.*\fc b.$1\f> a.x", s.key(), position{Sequence: 5}, true},
+		{"A 5 > >", (&Source{Name: "A"}).key(), position{Sequence: 5}, true},
+		{"A 5 > > a.b ident", (&Source{Name: "A"}).key(), position{5, "ident"}, true},
+		{"A x > > a", "", position{}, false},
+		{"A 5", "", position{}, false},
+		{"", "", position{}, false},
 	} {
-		key, sequence, ok := parseSourceHeader(c.value)
-		if ok != c.ok || ok && (key != c.key || sequence != c.sequence) {
-			t.Errorf("%q: %q %d %v", c.value, key, sequence, ok)
+		key, at, ok := parseSourceHeader(c.value)
+		if ok != c.ok || ok && (key != c.key || at != c.at) {
+			t.Errorf("%q: %q %+v %v", c.value, key, at, ok)
 		}
 	}
+}
+
+// A stream that was deleted and made anew is copied from its beginning.
+func TestSourceMadeAnew(t *testing.T) {
+	l := newLive(t)
+	a := l.create(Config{Name: "A"})
+	s := l.create(Config{Name: "S", Sources: []*Source{{Name: "A"}}})
+	l.publish(a, "A", "1")
+	l.publish(a, "A", "2")
+	l.wants(s, "1 A 1", "2 A 2")
+	l.wants(l.create(Config{Name: "M", Mirror: &Source{Name: "A"}}), "1 A 1", "2 A 2")
+	if err := l.Delete("A"); err != nil {
+		t.Fatal(err)
+	}
+	l.restart()
+	l.publish(l.create(Config{Name: "A"}), "A", "anew")
+	l.wants(l.stream("S"), "1 A 1", "2 A 2", "3 A anew")
+	l.until("the mirror says that it is ahead", func() bool {
+		info, _ := l.Copies(l.stream("M"))
+		return info.Error != nil && info.Error.ErrCode == 10029
+	})
 }

@@ -104,21 +104,34 @@ func (s *Stream) copyIn(m *incoming, prepare func(topic.Tail, *contents, *Config
 	return err
 }
 
-// sourceHeader is the value of Nats-Stream-Source, which says where a message was copied from: the stream, the sequence
-// and the subject there, and which source it was.
-func (s *Source) sourceHeader(m message.Message) string {
-	filter, destination := s.selection()
-	return fmt.Sprintf("%s %d %s %s %s", s.Name, m.Sequence, filter, destination, m.Subject)
+// position is how far a source is copied.
+type position struct {
+	Sequence uint64 `json:"seq"`              // the last one that is copied
+	Origin   string `json:"origin,omitempty"` // which stream of that name it was; "" when that is not known
 }
 
-// parseSourceHeader reads the key of the source and the sequence there.
-func parseSourceHeader(value string) (key string, sequence uint64, ok bool) {
-	parts := strings.SplitN(value, " ", 5)
+// identity tells a stream from others that had its name before.
+func (s *Stream) identity() string { return s.topic.ID().String()[:8] }
+
+// sourceHeader is the value of Nats-Stream-Source, which says where a message was copied from: the stream, the sequence
+// there, which source it was, the subject there, and which stream of that name.
+func (s *Source) sourceHeader(m message.Message, origin string) string {
+	filter, destination := s.selection()
+	return fmt.Sprintf("%s %d %s %s %s %s", s.Name, m.Sequence, filter, destination, m.Subject, origin)
+}
+
+// parseSourceHeader reads the key of the source, and how far it was copied.
+func parseSourceHeader(value string) (key string, at position, ok bool) {
+	parts := strings.SplitN(value, " ", 6)
 	if len(parts) < 4 {
-		return "", 0, false
+		return "", position{}, false
 	}
 	sequence, err := strconv.ParseUint(parts[1], 10, 64)
-	return parts[0] + " " + parts[2] + " " + parts[3], sequence, err == nil
+	at.Sequence = sequence
+	if len(parts) == 6 {
+		at.Origin = parts[5]
+	}
+	return parts[0] + " " + parts[2] + " " + parts[3], at, err == nil
 }
 
 // sourced is the header block of a message that is copied, with where it comes from. What was a condition there is none

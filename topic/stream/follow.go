@@ -167,10 +167,10 @@ func ended(old, next *family) []*entry {
 // record is what is kept of a stream with its topic.
 type record struct {
 	Config Config `json:"config"`
-	// Copied is the last sequence of each source, by its key, that is copied, as far as messages up to the sequence
-	// CopiedUpTo say; later ones say it themselves, in a header.
-	Copied     map[string]uint64 `json:"copied,omitempty"`
-	CopiedUpTo uint64            `json:"copied_up_to,omitempty"`
+	// Copied is how far each source, by its key, is copied, as far as messages up to the sequence CopiedUpTo say; later ones
+	// say it themselves, in a header.
+	Copied     map[string]position `json:"copied,omitempty"`
+	CopiedUpTo uint64              `json:"copied_up_to,omitempty"`
 }
 
 func (r record) encode() []byte { return encode(r) }
