@@ -39,14 +39,7 @@ func (a *api) withVersions(metadata map[string]string, needs int) map[string]str
 
 // told is a stream's configuration as clients see it.
 func (a *api) told(c stream.Config) stream.Config {
-	needs := 0
-	switch {
-	case c.AllowCounter, c.AllowAtomic, c.Schedules, c.PersistMode == stream.PersistAsync:
-		needs = 2
-	case c.AllowTTL, c.MarkerTTL > 0:
-		needs = 1
-	}
-	c.Metadata = a.withVersions(c.Metadata, needs)
+	c.Metadata = a.withVersions(c.Metadata, c.Level())
 	return c
 }
 
