@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,9 +17,15 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// adminHandler is the routes of the admin HTTP listener.
-func adminHandler(h *health, metrics prometheus.Gatherer, withPprof bool) http.Handler {
-	mux := http.NewServeMux()
+// admin is the routes of the admin HTTP listener.
+type admin struct {
+	*http.ServeMux
+	nats atomic.Pointer[http.Handler] // nats-server's routes; nil until there is something to tell
+}
+
+func newAdmin(h *health, metrics prometheus.Gatherer, withPprof bool) *admin {
+	a := &admin{ServeMux: http.NewServeMux()}
+	mux := a.ServeMux
 	mux.HandleFunc("GET /healthz", report(h.whyUnhealthy))
 	mux.HandleFunc("GET /readyz", report(h.whyNotReady))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
@@ -29,7 +36,21 @@ func adminHandler(h *health, metrics prometheus.Gatherer, withPprof bool) http.H
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return mux
+	for _, path := range []string{"GET /varz", "GET /connz", "GET /jsz"} {
+		mux.HandleFunc(path, a.askNATS)
+	}
+	return a
+}
+
+// monitor lets h answer what tools ask nats-server over HTTP.
+func (a *admin) monitor(h http.Handler) { a.nats.Store(&h) }
+
+func (a *admin) askNATS(w http.ResponseWriter, r *http.Request) {
+	if h := a.nats.Load(); h != nil {
+		(*h).ServeHTTP(w, r)
+		return
+	}
+	http.Error(w, "starting", http.StatusServiceUnavailable)
 }
 
 // report answers 200 "ok", or 503 with the reason why not.

@@ -11,7 +11,7 @@ import (
 func TestAdminPages(t *testing.T) {
 	h := newHealth()
 	metrics := prometheus.NewRegistry()
-	plain, profiled := adminHandler(h, metrics, false), adminHandler(h, metrics, true)
+	plain, profiled := newAdmin(h, metrics, false), newAdmin(h, metrics, true)
 	for _, c := range []struct {
 		name     string
 		notReady string
@@ -27,6 +27,7 @@ func TestAdminPages(t *testing.T) {
 		{"metrics", "", plain, "/metrics", 200, ""},
 		{"no profiles unless asked for", "", plain, "/debug/pprof/", 404, ""},
 		{"profiles", "", profiled, "/debug/pprof/", 200, ""},
+		{"nothing to tell of NATS yet", "", plain, "/varz", 503, "starting\n"},
 		{"a path that is not there", "", plain, "/", 404, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

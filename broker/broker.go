@@ -64,7 +64,7 @@ func (b *Broker) HTTPAddr() net.Addr { return b.httpAddr }
 func (b *Broker) Run(ctx context.Context) error {
 	began := time.Now()
 	b.greet()
-	r := &running{parts: newParts(ctx)}
+	r := &running{parts: newParts(ctx), seats: &seats{most: b.limits.connections}}
 	err := b.start(r)
 	if err == nil {
 		b.health.setNotReady("")

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,7 +23,7 @@ type handler func(ctx context.Context, c net.Conn) error
 type listener struct {
 	net.Listener
 	serve  handler
-	limit  int           // connections
+	seats  *seats        // shared with the other front doors
 	drain  time.Duration // for handlers to return after ctx is done
 	logger zerolog.Logger
 
@@ -51,8 +52,8 @@ func bind(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-func newListener(l net.Listener, serve handler, limit int, drain time.Duration, logger zerolog.Logger) *listener {
-	return &listener{Listener: l, serve: serve, limit: limit, drain: drain, logger: logger, open: map[net.Conn]struct{}{}}
+func newListener(l net.Listener, serve handler, room *seats, drain time.Duration, logger zerolog.Logger) *listener {
+	return &listener{Listener: l, serve: serve, seats: room, drain: drain, logger: logger, open: map[net.Conn]struct{}{}}
 }
 
 // run accepts connections until ctx is done, each served by a goroutine of its own, and returns when they all have
@@ -91,7 +92,7 @@ func (l *listener) acceptAll(ctx context.Context, served *sync.WaitGroup) error 
 		pause = 0
 		if !l.add(c) {
 			if n, ok := full.due(time.Now()); ok {
-				l.logger.Warn().Stringer("peer", c.RemoteAddr()).Int("limit", l.limit).Int("times", n).Msg(
+				l.logger.Warn().Stringer("peer", c.RemoteAddr()).Int("limit", l.seats.most).Int("times", n).Msg(
 					"closed a new connection: as many are open as limits.connections allows; the open ones are served")
 			}
 			c.Close()
@@ -105,11 +106,11 @@ func (l *listener) acceptAll(ctx context.Context, served *sync.WaitGroup) error 
 }
 
 func (l *listener) add(c net.Conn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.open) >= l.limit {
+	if !l.seats.take() {
 		return false
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.open[c] = struct{}{}
 	return true
 }
@@ -119,7 +120,25 @@ func (l *listener) remove(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, c)
+	l.seats.give()
 }
+
+// seats is how many connections there may be, through all front doors.
+type seats struct {
+	most  int
+	taken atomic.Int64
+}
+
+// take takes one; false when there is none left.
+func (s *seats) take() bool {
+	if s.taken.Add(1) > int64(s.most) {
+		s.taken.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (s *seats) give() { s.taken.Add(-1) }
 
 // closeAll ends the connections that are still open, so that their handlers return.
 func (l *listener) closeAll() {

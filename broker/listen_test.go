@@ -84,7 +84,7 @@ func startListener(t *testing.T, l *listener) (stop func() (error, time.Duration
 func TestListenerServesAndDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		door := newPipeListener()
-		stop := startListener(t, newListener(door, echo, 10, time.Minute, zerolog.Nop()))
+		stop := startListener(t, newListener(door, echo, &seats{most: 10}, time.Minute, zerolog.Nop()))
 		for range 3 {
 			if got := say(door.dial(), "hello"); got != "hello" {
 				t.Errorf("got %q", got)
@@ -103,7 +103,7 @@ func TestListenerClosesTheLate(t *testing.T) {
 			_, err := io.Copy(io.Discard, c) // sees the closed socket only
 			return err
 		}
-		stop := startListener(t, newListener(door, deaf, 10, 7*time.Second, zerolog.Nop()))
+		stop := startListener(t, newListener(door, deaf, &seats{most: 10}, 7*time.Second, zerolog.Nop()))
 		door.dial()
 		synctest.Wait()
 		if err, took := stop(); err != nil || took != 7*time.Second {
@@ -115,7 +115,7 @@ func TestListenerClosesTheLate(t *testing.T) {
 func TestListenerRefusesAboveItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		door := newPipeListener()
-		stop := startListener(t, newListener(door, echo, 2, time.Minute, zerolog.Nop()))
+		stop := startListener(t, newListener(door, echo, &seats{most: 2}, time.Minute, zerolog.Nop()))
 		first, second := door.dial(), door.dial()
 		for range 5 {
 			if got := say(door.dial(), "x"); got != "" {
@@ -143,7 +143,7 @@ func TestListenerOutlivesShortages(t *testing.T) {
 			door.fail <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
 		}
 		began := time.Now()
-		stop := startListener(t, newListener(door, echo, 2, time.Minute, zerolog.Nop()))
+		stop := startListener(t, newListener(door, echo, &seats{most: 2}, time.Minute, zerolog.Nop()))
 		if got := say(door.dial(), "x"); got != "x" {
 			t.Errorf("got %q", got)
 		}
@@ -158,7 +158,7 @@ func TestListenerEndsWhenItsSocketIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		door := newPipeListener()
 		door.fail <- syscall.EBADF
-		if err := newListener(door, echo, 2, time.Minute, zerolog.Nop()).run(t.Context()); !errors.Is(err, syscall.EBADF) {
+		if err := newListener(door, echo, &seats{most: 2}, time.Minute, zerolog.Nop()).run(t.Context()); !errors.Is(err, syscall.EBADF) {
 			t.Errorf("got %v, want EBADF", err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"brokerd/broker/kafka"
+	"brokerd/broker/nats"
 	"brokerd/consumer"
 	"brokerd/log"
 	"brokerd/log/vfs"
@@ -74,6 +75,7 @@ type sources struct {
 	topics *topic.Registry
 	groups *consumer.Groups
 	server *kafka.Server
+	nats   *nats.Server
 	budget *producer.Budget
 	files  *log.Files
 	fs     vfs.FS
@@ -97,11 +99,13 @@ type collector struct {
 	perCompacted []metric[compacted]
 	perPosition  []metric[position]
 	perRequest   []metric[kafka.RequestStats]
+	ofNATS       []metric[nats.Stats]
 	whole        []metric[sources]
 }
 
 func newCollector(s sources) *collector {
-	return &collector{s, topicMetrics(), partitionMetrics(), compactionMetrics(), positionMetrics(), requestMetrics(), brokerMetrics()}
+	return &collector{s, topicMetrics(), partitionMetrics(), compactionMetrics(), positionMetrics(), requestMetrics(),
+		natsMetrics(), brokerMetrics()}
 }
 
 // metric is one value read from a T.
@@ -134,6 +138,10 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range c.whole {
 		m.send(ch, c.sources)
+	}
+	stats := c.nats.Stats()
+	for _, m := range c.ofNATS {
+		m.send(ch, stats)
 	}
 	for _, r := range c.server.Requests() {
 		for _, m := range c.perRequest {

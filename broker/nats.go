@@ -60,6 +60,7 @@ func (b *Broker) natsOptions() nats.Options {
 			MaxSubscriptions: c.MaxSubscriptions,
 			MaxConnections:   c.MaxConnections,
 			InFlight:         int64(c.InFlight),
+			Memory:           int64(b.config.Memory.Budget),
 			PingInterval:     c.PingInterval,
 			MaxPingsOut:      2,
 			WriteDeadline:    c.WriteDeadline,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"brokerd/broker/kafka"
+	"brokerd/broker/nats"
 	"brokerd/log"
 	"brokerd/topic"
 )
@@ -84,6 +85,25 @@ func requestMetrics() []metric[kafka.RequestStats] {
 			func(r kafka.RequestStats) float64 { return float64(r.Failed) }, "request"),
 		counter("request_seconds_total", "Time from the arrival of requests until their answers were sent.",
 			func(r kafka.RequestStats) float64 { return r.Time.Seconds() }, "request"),
+	}
+}
+
+func natsMetrics() []metric[nats.Stats] {
+	return []metric[nats.Stats]{
+		gauge("nats_connections", "Open NATS connections.", func(s nats.Stats) float64 { return float64(s.Connections) }),
+		counter("nats_connections_accepted_total", "NATS connections since the start.",
+			func(s nats.Stats) float64 { return float64(s.Accepted) }),
+		gauge("nats_subscriptions", "Subscriptions of NATS clients.", func(s nats.Stats) float64 { return float64(s.Subscriptions) }),
+		counter("nats_messages_in_total", "Messages from NATS clients.", func(s nats.Stats) float64 { return float64(s.MessagesIn) }),
+		counter("nats_bytes_in_total", "Bytes of these messages.", func(s nats.Stats) float64 { return float64(s.BytesIn) }),
+		counter("nats_messages_out_total", "Messages to NATS clients.", func(s nats.Stats) float64 { return float64(s.MessagesOut) }),
+		counter("nats_bytes_out_total", "Bytes of these messages.", func(s nats.Stats) float64 { return float64(s.BytesOut) }),
+		counter("nats_slow_consumers_total", "NATS connections closed because they did not read what was waiting for them.",
+			func(s nats.Stats) float64 { return float64(s.SlowConsumers) }),
+		gauge("nats_in_flight_bytes", "Bytes of messages on their way into streams, not yet acknowledged.",
+			func(s nats.Stats) float64 { return float64(s.BytesInFlight) }),
+		gauge("nats_pending_bytes", "Bytes that wait for NATS clients to read them.",
+			func(s nats.Stats) float64 { return float64(s.BytesPending) }),
 	}
 }
 

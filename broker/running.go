@@ -26,6 +26,7 @@ type running struct {
 	streams, consumers, kafka, nats                 *part
 
 	topics *topic.Registry
+	seats  *seats
 }
 
 // start brings the broker up, in the order in which one part needs the other. Health answers first, so that a long
@@ -41,7 +42,7 @@ func (b *Broker) start(r *running) error {
 		return fmt.Errorf("start admin HTTP: %w", err)
 	}
 	b.httpAddr = admin.Addr()
-	routes := adminHandler(b.health, metrics, b.config.HTTP.Pprof)
+	routes := newAdmin(b.health, metrics, b.config.HTTP.Pprof)
 	r.admin = r.run(func(ctx context.Context) error { return serveAdmin(ctx, admin, routes, b.logger) })
 
 	committer := log.NewCommitter(log.CommitterOptions{
@@ -74,18 +75,20 @@ func (b *Broker) start(r *running) error {
 	}
 	budget := producer.NewBudget(int64(b.config.Memory.Budget))
 	server := kafka.New(b.kafkaOptions(r.topics, groups, ids, budget))
-	if err := registerAll(metrics, newCollector(sources{r.topics, groups, server, budget, files, b.fs, b.dir.path})); err != nil {
-		return err
-	}
 	natsServer, err := nats.New(b.natsOptions())
 	if err != nil {
 		return fmt.Errorf("start NATS: %w", err)
+	}
+	all := sources{r.topics, groups, server, natsServer, budget, files, b.fs, b.dir.path}
+	if err := registerAll(metrics, newCollector(all)); err != nil {
+		return err
 	}
 	if b.config.NATS.JetStream {
 		if err := b.startJetStream(r, natsServer, groups); err != nil {
 			return err
 		}
 	}
+	routes.monitor(natsServer.Monitor())
 	if b.kafkaAddr, r.kafka, err = b.open(r, b.config.Kafka.Listen, server.ServeConn); err != nil {
 		return fmt.Errorf("start Kafka: %w", err)
 	}
@@ -125,7 +128,7 @@ func (b *Broker) open(r *running, address string, serve handler) (net.Addr, *par
 	if err != nil {
 		return nil, nil, err
 	}
-	clients := newListener(l, serve, b.limits.connections, b.config.Shutdown.Drain, b.logger)
+	clients := newListener(l, serve, r.seats, b.config.Shutdown.Drain, b.logger)
 	return l.Addr(), r.run(clients.run), nil
 }
 

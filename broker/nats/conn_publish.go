@@ -124,7 +124,11 @@ func (c *conn) store(st *stream.Stream, t *target, m *publication) error {
 			return err
 		}
 	}
-	c.s.services.api.store(st, t.subject, string(m.reply), m.header, m.data, func() { c.inFlight.Release(cost) })
+	c.s.inFlight.Add(cost)
+	c.s.services.api.store(st, t.subject, string(m.reply), m.header, m.data, func() {
+		c.s.inFlight.Add(-cost)
+		c.inFlight.Release(cost)
+	})
 	return nil
 }
 

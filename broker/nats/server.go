@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -32,6 +33,7 @@ type Server struct {
 	began    time.Time
 	services services
 	streams  *stream.Streams // nil without JetStream
+	inFlight atomic.Int64    // bytes on their way into streams
 
 	mu     sync.Mutex
 	conns  map[uint64]*conn // guarded by mu, like all below

@@ -6,6 +6,30 @@ import (
 	"time"
 )
 
+// Stats is what a Server counts.
+type Stats struct {
+	Connections   int   // open ones
+	Accepted      int64 // since the start
+	Subscriptions int
+	MessagesIn    int64 // from clients
+	BytesIn       int64
+	MessagesOut   int64 // to clients
+	BytesOut      int64
+	SlowConsumers int64 // connections closed because they did not read
+	BytesInFlight int64 // on their way into streams
+	BytesPending  int64 // to clients
+}
+
+// Stats returns what was counted up to now.
+func (s *Server) Stats() Stats {
+	n := s.counts()
+	return Stats{
+		Connections: n.Connections, Accepted: int64(n.Total), Subscriptions: n.Subscriptions,
+		MessagesIn: n.In.Messages, BytesIn: n.In.Bytes, MessagesOut: n.Out.Messages, BytesOut: n.Out.Bytes,
+		SlowConsumers: n.SlowConsumers, BytesInFlight: s.inFlight.Load(), BytesPending: s.buffers.taken.Load(),
+	}
+}
+
 // counters counts messages of one connection.
 type counters struct{ messages, bytes atomic.Int64 }
 
