@@ -29,6 +29,8 @@ type door interface {
 	durable.Outlet
 	// Answer publishes for the broker, to whoever listens, and into the stream that has the subject.
 	Answer(subject, reply string, header, data []byte)
+	// Subscribed says whether somebody subscribed to exactly this subject, not to a filter that matches it.
+	Subscribed(subject string) bool
 }
 
 // identity is what the broker calls itself.

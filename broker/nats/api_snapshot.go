@@ -171,11 +171,12 @@ func (n *snapshot) sendChunks(r io.Reader) error {
 	}
 }
 
-// awaitListener gives the client time to subscribe.
+// awaitListener gives the client time to subscribe. Clients do so after they have the answer, to an inbox for whose like
+// they have a subscription with a wildcard already.
 func (n *snapshot) awaitListener(changed <-chan struct{}) error {
 	timer := time.NewTimer(interestTimeout)
 	defer timer.Stop()
-	for !n.api.door.Listening(n.deliver, "") {
+	for !n.api.door.Subscribed(n.deliver) {
 		select {
 		case <-changed:
 		case <-timer.C:
@@ -195,7 +196,7 @@ func (n *snapshot) awaitSlot(changed <-chan struct{}) error {
 		case <-n.slots:
 			return nil
 		case <-changed:
-			if !n.api.door.Listening(n.deliver, "") {
+			if !n.api.door.Subscribed(n.deliver) {
 				return noReceiver("No Interest")
 			}
 		case <-timer.C:

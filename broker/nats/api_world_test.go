@@ -144,6 +144,7 @@ func (n *notes) Listening(inbox, _ string) bool {
 	return false
 }
 
+func (n *notes) Subscribed(subject string) bool                { return n.Listening(subject, "") }
 func (n *notes) Room(string) int64                             { return 1 << 20 }
 func (n *notes) Watch(string, chan<- struct{}) (cancel func()) { return func() {} }
 

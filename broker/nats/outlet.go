@@ -33,6 +33,9 @@ func (o outlet) Send(d durable.Delivery) bool {
 // Listening implements durable.Outlet.
 func (o outlet) Listening(inbox, group string) bool { return o.table.Interest(inbox, group) }
 
+// Subscribed implements door.
+func (o outlet) Subscribed(subject string) bool { return o.table.Subscribed(subject) }
+
 // Room implements durable.Outlet: the least that one of the listeners has.
 func (o outlet) Room(inbox string) int64 {
 	room := int64(math.MaxInt64)

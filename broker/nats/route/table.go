@@ -74,6 +74,19 @@ func (t *Table[L]) Remove(s *Sub[L]) {
 	t.Watchers.Notify(s.subject)
 }
 
+// Subscribed says whether there is a subscription to exactly this subject or filter, not only one that matches it.
+func (t *Table[L]) Subscribed(filter string) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	n := &t.root
+	for rest, more := filter, true; more && n != nil; {
+		var token string
+		token, rest, more = strings.Cut(rest, ".")
+		n = n.child(token)
+	}
+	return n != nil && len(n.plain)+len(n.queues) > 0
+}
+
 // Version changes whenever a subscription begins or ends. A result of Match is right as long as the version is what it was
 // before the call.
 func (t *Table[L]) Version() uint64 { return t.version.Load() }

@@ -71,6 +71,10 @@ func TestTableAgainstModel(t *testing.T) {
 						t.Fatalf("interest of %s in %q: %v", q, s, table.Interest(s, q))
 					}
 				}
+				exactly := slices.ContainsFunc(model, func(o one) bool { return o.filter == s })
+				if table.Subscribed(s) != exactly {
+					t.Fatalf("exactly %q is subscribed to: %v", s, table.Subscribed(s))
+				}
 				if table.Interest(s, "") != (len(want) > 0) || table.Len() != len(model) {
 					t.Fatalf("interest in %q: %v, of %d", s, table.Interest(s, ""), table.Len())
 				}
