@@ -505,3 +505,37 @@ func TestReclaim(t *testing.T) {
 		t.Error("two of four offsets are more than 0.4 and not more than 0.5")
 	}
 }
+
+// TestScanTellsOfErasedRecords reads the files of a closed log.
+func TestScanTellsOfErasedRecords(t *testing.T) {
+	fs := memfs.New()
+	b := openBench(t, fs)
+	b.put(1, "a=1", "b=2", "c=3")
+	b.put(1, "d=4")
+	b.commit()
+	b.erase(0, 2)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	scan := func() (lines []string) {
+		err := Scan(fs, b.o.Dir, func(f Found) error {
+			if f.Damage != nil {
+				lines = append(lines, f.Damage.Segment+": "+f.Damage.Reason)
+				return nil
+			}
+			lines = append(lines, fmt.Sprint(f.Batch.BaseOffset(), f.Erased))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	if got := scan(); !slices.Equal(got, []string{"0 [0 2]", "3 []"}) {
+		t.Errorf("scanned %q", got)
+	}
+	edit(t, fs, path.Join(b.o.Dir, erasedName), func(b []byte) []byte { return append(b, "rest"...) })
+	if got := scan(); !slices.Equal(got, []string{"erased: torn tail: no entry of such a file", "0 [0 2]", "3 []"}) {
+		t.Errorf("scanned %q", got)
+	}
+}

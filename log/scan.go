@@ -15,12 +15,13 @@ import (
 type Found struct {
 	Segment  string
 	Position int64
-	Batch    Batch // valid during the call only
+	Batch    Batch   // valid during the call only
+	Erased   []int64 // of its offsets, those that are erased: readers do not get them
 	Damage   *CorruptError
 }
 
 // Scan reads a log's directory, or one segment file in it, without changing anything and without its index: every batch
-// in order, its CRC checked, and every damaged range. It is what `brokerd log dump` and `log verify` use.
+// in order, its CRC checked, and every damaged range, first those in the list of erased records. It is what `brokerd log dump` and `log verify` use.
 //
 // A damaged end of the last segment has a Reason that starts with "torn tail": a crash leaves one, and recovery would
 // cut it off. Damage that no offset is missing for has Last = First - 1. Errors: f's, and the file system's.
@@ -30,6 +31,9 @@ func Scan(fs vfs.FS, name string, f func(Found) error) error {
 		return err
 	}
 	s := scanner{fs: fs, dir: dir, f: f}
+	if err := s.readErased(); err != nil {
+		return fmt.Errorf("scan %s: %w", path.Join(dir, erasedName), err)
+	}
 	for n, seg := range segments {
 		end := int64(-1)
 		if n+1 < len(segments) {
@@ -85,6 +89,26 @@ type scanner struct {
 	f    func(Found) error
 	next int64 // the lowest offset that may come
 	buf  []byte
+
+	erased offsetSet
+}
+
+// readErased learns which records are erased, and tells of what is wrong with the list.
+func (s *scanner) readErased() error {
+	found, err := readErased(s.fs, s.dir)
+	if err != nil {
+		return err
+	}
+	s.erased = found.set
+	if found.torn > 0 {
+		found.damage(int(found.size-found.torn), int(found.size), "torn tail: no entry of such a file")
+	}
+	for _, d := range found.bad {
+		if err := s.f(Found{Segment: d.Segment, Position: d.Position, Damage: &d}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // segment scans one segment; end is the base of the following one, or -1.
@@ -107,6 +131,7 @@ func (s *scanner) segment(seg scannedFile, end int64) (err error) {
 			if err != nil {
 				return err
 			}
+			found.Erased = slices.Collect(s.erased.all(found.Batch.BaseOffset(), found.Batch.LastOffset()+1))
 			return s.f(found)
 		}
 		found.Damage.Segment = seg.name

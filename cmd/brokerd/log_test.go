@@ -177,3 +177,31 @@ func TestLogCommandsNameWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestDumpTellsOfDeletedRecords prints them, since they are still in the file, but says what they are.
+func TestDumpTellsOfDeletedRecords(t *testing.T) {
+	dir, _ := writeLog(t)
+	l, _, err := log.Open(log.Options{FS: vfs.OS{}, Dir: dir, Committer: log.NewCommitter(log.CommitterOptions{}), Files: log.NewFiles(4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Erase([]int64{2, 3, 4}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range dump(t, dumpJob{path: dir}) {
+		if want := []float64{0, 2, 1}[i]; b["deleted"] != want {
+			t.Errorf("batch %d: %v deleted, want %v", i, b["deleted"], want)
+		}
+	}
+	var out bytes.Buffer
+	job := dumpJob{fs: vfs.OS{}, path: dir, records: true, out: &out}
+	if err := job.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "deleted"); n != 2+3 { // two batches, three records
+		t.Errorf("deleted is said %d times in\n%s", n, out.String())
+	}
+}

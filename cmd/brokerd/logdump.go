@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"brokerd/log"
@@ -80,7 +81,7 @@ func (j *dumpJob) found(label string, f log.Found) error {
 		if r.Offset < j.from {
 			return true
 		}
-		if stop = j.record(label, r); stop == nil {
+		if stop = j.record(label, r, slices.Contains(f.Erased, r.Offset)); stop == nil {
 			stop = j.enough()
 		}
 		return stop == nil
@@ -129,6 +130,7 @@ type batchText struct {
 	Sequence      int32  `json:"sequence"`
 	Transactional bool   `json:"transactional"`
 	Control       bool   `json:"control"`
+	Deleted       int    `json:"deleted"` // records that readers do not get any more
 }
 
 func (j *dumpJob) batch(label string, f log.Found) error {
@@ -139,12 +141,12 @@ func (j *dumpJob) batch(label string, f log.Found) error {
 			Log: label, Segment: f.Segment, Position: f.Position, Size: b.Size(), Base: b.BaseOffset(), Last: b.LastOffset(),
 			Records: b.Count(), Codec: b.Codec().String(), BaseTime: timeText(b.BaseTimestamp()), MaxTime: timeText(b.MaxTimestamp()),
 			LeaderEpoch: b.LeaderEpoch(), Producer: b.ProducerID(), ProducerEpoch: b.ProducerEpoch(), Sequence: b.BaseSequence(),
-			Transactional: b.Transactional(), Control: b.Control(),
+			Transactional: b.Transactional(), Control: b.Control(), Deleted: len(f.Erased),
 		})
 	} else {
 		_, err = fmt.Fprintf(j.w, batchLine, strconv.FormatInt(f.Position, 10), strconv.FormatInt(b.Size(), 10),
 			strconv.FormatInt(b.BaseOffset(), 10), strconv.FormatInt(b.LastOffset(), 10), strconv.Itoa(int(b.Count())),
-			b.Codec().String(), timeText(b.MaxTimestamp()), strconv.Itoa(int(b.LeaderEpoch())), "ok", producerText(b))
+			b.Codec().String(), timeText(b.MaxTimestamp()), strconv.Itoa(int(b.LeaderEpoch())), "ok", producerText(b)+deletedText(len(f.Erased)))
 	}
 	if err != nil || j.records {
 		return err
@@ -175,6 +177,14 @@ func producerText(b log.Batch) string {
 	return text
 }
 
+// deletedText says how many records of a batch were deleted one by one.
+func deletedText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %d deleted", n)
+}
+
 // storedText is a record as `log dump --records --json` prints it.
 type storedText struct {
 	Log         string       `json:"log"`
@@ -185,17 +195,21 @@ type storedText struct {
 	Value       any          `json:"value,omitempty"`
 	ValueBase64 []byte       `json:"value_base64,omitempty"`
 	Headers     []headerText `json:"headers,omitempty"`
+	Deleted     bool         `json:"deleted,omitempty"` // readers do not get it any more
 }
 
-func (j *dumpJob) record(label string, r log.Record) error {
+func (j *dumpJob) record(label string, r log.Record, deleted bool) error {
 	if !j.json {
 		fmt.Fprintf(j.w, "  %d  %s  key %s  value %s", r.Offset, timeText(r.Timestamp), quoted(r.Key), quoted(r.Value))
 		for _, h := range r.Headers {
 			fmt.Fprintf(j.w, "  %s=%s", h.Key, quoted(h.Value))
 		}
+		if deleted {
+			j.w.WriteString("  deleted")
+		}
 		return j.w.WriteByte('\n')
 	}
-	t := storedText{Log: label, Offset: r.Offset, Timestamp: timeText(r.Timestamp)}
+	t := storedText{Log: label, Offset: r.Offset, Timestamp: timeText(r.Timestamp), Deleted: deleted}
 	t.Key, t.KeyBase64 = textOrBytes(r.Key)
 	t.Value, t.ValueBase64 = textOrBytes(r.Value)
 	for _, h := range r.Headers {
