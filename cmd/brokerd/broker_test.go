@@ -12,6 +12,12 @@ import (
 // startBroker runs a broker until the test ends and returns its Kafka address.
 func startBroker(t *testing.T) string {
 	t.Helper()
+	return runBroker(t).KafkaAddr().String()
+}
+
+// runBroker runs a broker until the test ends.
+func runBroker(t *testing.T) *broker.Broker {
+	t.Helper()
 	c := broker.Default()
 	c.Data = t.TempDir()
 	c.Kafka.Listen, c.NATS.Listen = "127.0.0.1:0", "127.0.0.1:0"
@@ -35,5 +41,5 @@ func startBroker(t *testing.T) string {
 	case err := <-ended:
 		t.Fatalf("broker: %v", err)
 	}
-	return b.KafkaAddr().String()
+	return b
 }

@@ -214,7 +214,7 @@ func (c *consumption) fetchErrors(fetches kgo.Fetches) error {
 		case kerr.IsRetriable(e.Err) || kgo.IsRetryableBrokerErr(e.Err):
 			c.tell(fmt.Sprintf("%v: %v; trying again", p, refused(e.Err, "")))
 		case errors.Is(e.Err, kerr.InconsistentGroupProtocol):
-			return fmt.Errorf("group %s has members that this one cannot join: `brokerd group describe %s` shows them; stop them or use another group",
+			return fmt.Errorf("group %s cannot be joined: it has members that assign otherwise, or is a durable consumer of NATS clients; `brokerd group describe %s` shows it; use another group",
 				c.job.group, c.job.group)
 		default:
 			return fmt.Errorf("%v: %w", p, refused(e.Err, ""))

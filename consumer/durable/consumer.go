@@ -127,7 +127,13 @@ func (c *Consumer) save() {
 	}
 	c.queued = true
 	s := &saving{consumer: c}
-	c.all.store.Add(s.put, s.saved)
+	if !c.all.store.Add(s.put, s.saved).Refused() {
+		return
+	}
+	for _, done := range c.answers {
+		done(store.ErrClosed)
+	}
+	c.answers, c.queued = nil, false
 }
 
 // Pause stops deliveries until then; a time that is past resumes them. Durable when it returns. Errors: *stream.Error.

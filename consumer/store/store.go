@@ -64,6 +64,16 @@ func (s *Store) Add(put func(*bbolt.Tx) error, then func(error)) *Write {
 	return w
 }
 
+// Refused says that the change came too late: nobody saves it.
+func (w *Write) Refused() bool {
+	select {
+	case <-w.done:
+		return errors.Is(w.err, ErrClosed)
+	default:
+		return false
+	}
+}
+
 // Wait returns when the change is synced, or cannot be. Errors: ErrFailed, ErrClosed, ctx's.
 func (w *Write) Wait(ctx context.Context) error {
 	select {
