@@ -10,6 +10,9 @@ import (
 // saveEach is how often it is saved how far the sources of a stream are copied.
 const saveEach = time.Second
 
+// maxCopied is how many sources of a stream are remembered, those that it had before with them.
+const maxCopied = 1000
+
 // copies is everything that is copied into one stream.
 type copies struct {
 	streams *Streams
@@ -125,14 +128,14 @@ func (c *copies) save() {
 	upTo, dirty := c.upTo, c.dirty
 	c.dirty = false
 	c.mu.Unlock()
-	if !dirty || len(c.to.Config().Sources) == 0 {
-		return
-	}
 	copied := make(map[string]position)
 	for _, one := range c.copiers {
-		if at, ok := one.position(); ok {
+		if at, ok := one.position(); ok && !one.mirror {
 			copied[one.source.key()] = at
 		}
+	}
+	if !dirty || len(copied) == 0 {
+		return
 	}
 	if err := c.streams.saveCopied(c.to, copied, upTo); err != nil {
 		if !c.to.Gone() {
@@ -153,52 +156,77 @@ func (s *Streams) saveCopied(to *Stream, copied map[string]position, upTo uint64
 	if err != nil {
 		return err
 	}
+	if len(r.Copied) < maxCopied { // a source that comes back goes on where it was
+		for key, at := range r.Copied {
+			if _, ok := copied[key]; !ok {
+				copied[key] = at
+			}
+		}
+	}
 	r.Copied, r.CopiedUpTo = copied, upTo
 	return s.o.Topics.AlterStream(t.Name(), r.encode(), nil)
 }
 
-// tend starts and ends copies as the configurations say. Run calls it, after each change.
-func (s *Streams) tend(ctx context.Context, loops *sync.WaitGroup) {
+// tender starts and ends copies as the configurations say. It is Run's.
+type tender struct {
+	streams *Streams
+	loops   *sync.WaitGroup
+	last    map[*Stream]*copies // into each stream, whether they have ended or not
+}
+
+// tend looks what is to be copied now.
+func (t *tender) tend(ctx context.Context) {
+	s := t.streams
 	wanted := make(map[*Stream]bool)
 	for _, e := range s.current().ordered {
-		to := e.stream
-		if setup(to.Config()) == "" {
+		to, now := e.stream, setup(e.stream.Config())
+		if now == "" {
 			continue
 		}
 		wanted[to] = true
-		s.mu.Lock()
-		before := s.copying[to]
-		s.mu.Unlock()
-		if before != nil && before.setup == setup(to.Config()) {
+		if c := s.copiesInto(to); c == nil || c.setup != now {
+			t.begin(ctx, to)
+		}
+	}
+	for to, c := range t.last {
+		if wanted[to] {
 			continue
 		}
-		s.end(to)
-		c := newCopies(s, to)
-		var run context.Context
-		run, c.cancel = context.WithCancel(ctx)
-		s.mu.Lock()
-		s.copying[to] = c
-		s.mu.Unlock()
-		loops.Go(func() { c.run(run, before) })
-	}
-	s.mu.Lock()
-	running := maps.Clone(s.copying)
-	s.mu.Unlock()
-	for to := range running {
-		if !wanted[to] {
-			s.end(to)
+		c.cancel()
+		s.setCopies(to, nil)
+		if to.Gone() {
+			delete(t.last, to)
 		}
 	}
 }
 
-// end ends the copies into a stream.
-func (s *Streams) end(to *Stream) {
+// begin replaces the copies into a stream.
+func (t *tender) begin(ctx context.Context, to *Stream) {
+	before := t.last[to]
+	if before != nil {
+		before.cancel()
+	}
+	c := newCopies(t.streams, to)
+	ctx, c.cancel = context.WithCancel(ctx)
+	t.last[to] = c
+	t.streams.setCopies(to, c)
+	t.loops.Go(func() { c.run(ctx, before) })
+}
+
+// copiesInto are the copies into a stream that are under way; nil for none.
+func (s *Streams) copiesInto(to *Stream) *copies {
 	s.mu.Lock()
-	c := s.copying[to]
-	delete(s.copying, to)
-	s.mu.Unlock()
-	if c != nil {
-		c.cancel()
+	defer s.mu.Unlock()
+	return s.copying[to]
+}
+
+func (s *Streams) setCopies(to *Stream, c *copies) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c == nil {
+		delete(s.copying, to)
+	} else {
+		s.copying[to] = c
 	}
 }
 
@@ -207,9 +235,7 @@ func (s *Streams) Copies(to *Stream) (mirror *CopyInfo, sources []CopyInfo) {
 	if setup(to.Config()) == "" {
 		return nil, nil
 	}
-	s.mu.Lock()
-	c := s.copying[to]
-	s.mu.Unlock()
+	c := s.copiesInto(to)
 	if c == nil {
 		c = newCopies(s, to) // they did not begin yet
 	}

@@ -229,3 +229,23 @@ func TestSourceMadeAnew(t *testing.T) {
 		return info.Error != nil && info.Error.ErrCode == 10029
 	})
 }
+
+func TestSourceComesBack(t *testing.T) {
+	l := newLive(t)
+	a := l.create(Config{Name: "A"})
+	config := Config{Name: "S", Subjects: []string{"S"}, Sources: []*Source{{Name: "A"}}}
+	s := l.create(config)
+	l.publish(a, "A", "1")
+	l.wants(s, "1 A 1")
+	without := config
+	without.Sources = nil
+	if _, err := l.Update(without, false); err != nil {
+		t.Fatal(err)
+	}
+	l.publish(a, "A", "2")
+	l.until("the copying ended", func() bool { _, sources := l.Copies(s); return sources == nil })
+	if _, err := l.Update(config, false); err != nil {
+		t.Fatal(err)
+	}
+	l.wants(s, "1 A 1", "2 A 2")
+}

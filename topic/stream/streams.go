@@ -263,11 +263,12 @@ func (s *Streams) updateGuards() []func(*Stream, Config) error {
 func (s *Streams) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	defer loops.Wait()
+	copying := tender{s, &loops, make(map[*Stream]*copies)}
 	for {
 		for _, e := range s.takeStarting() {
 			loops.Go(func() { s.runStream(ctx, e.stream) })
 		}
-		s.tend(ctx, &loops)
+		copying.tend(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
