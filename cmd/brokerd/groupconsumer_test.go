@@ -45,7 +45,7 @@ func TestConsumerGroupCommands(t *testing.T) {
 	}
 	s.fails(exitFailure, "1 active member", "group", "reset", "g", "--topic", "t", "--to-beginning")
 	s.fails(exitFailure, "has members", "group", "delete", "g")
-	s.fails(exitFailure, "members that this one cannot join", "consume", "t", "--group", "g")
+	s.fails(exitFailure, "members that assign otherwise", "consume", "t", "--group", "g")
 
 	if err := member.LeaveGroupContext(context.Background()); err != nil {
 		t.Fatal(err)
