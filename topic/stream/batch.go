@@ -2,7 +2,9 @@ package stream
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"brokerd/log"
@@ -14,15 +16,43 @@ const (
 	maxBatchMessages = 1000
 	maxBatchBytes    = 48 << 20 // one batch of the log must hold it, and readers must unpack it
 	maxOpenBatches   = 50       // of one stream
-	maxOpenBytes     = 128 << 20
+	maxOpenTotal     = 1000     // of all streams
+	maxOpenBytes     = 256 << 20
 	maxBatchID       = 64
 	batchIdle        = 10 * time.Second
 )
 
+// openBatches counts the batches of a stream that are not committed yet, and with them those of all streams.
+type openBatches struct {
+	all           *openBatches // nil in what counts all streams
+	number, bytes atomic.Int64
+}
+
+// take makes room for more, unless that is too much for all streams.
+func (o *openBatches) take(number, bytes int64) bool {
+	if o.all != nil && !o.all.take(number, bytes) {
+		return false
+	}
+	n, b := o.number.Add(number), o.bytes.Add(bytes)
+	if o.all == nil && (n > maxOpenTotal || b > maxOpenBytes) {
+		o.give(number, bytes)
+		return false
+	}
+	return true
+}
+
+func (o *openBatches) give(number, bytes int64) {
+	o.number.Add(-number)
+	o.bytes.Add(-bytes)
+	if o.all != nil {
+		o.all.give(number, bytes)
+	}
+}
+
 // batches are the atomic batches of a stream that are not committed yet. The partition's lock guards them.
 type batches struct {
-	open  map[string]*batch
-	bytes int
+	room *openBatches
+	open map[string]*batch
 }
 
 // batch is one of them.
@@ -51,21 +81,22 @@ func (b *batch) took(subject string, a ack) {
 func (bs *batches) drop(b *batch) {
 	if bs.open[b.id] == b {
 		delete(bs.open, b.id)
-		bs.bytes -= b.bytes
+		bs.room.give(1, int64(b.bytes))
 	}
 }
 
 // idle drops batches that nobody has added to for too long, and says when to look again; zero when none is open.
-func (bs *batches) idle(now time.Time) (next time.Time) {
+func (bs *batches) idle(now time.Time) (next time.Time, dropped []string) {
 	for _, b := range bs.open {
 		end := b.touched.Add(batchIdle)
 		if !now.Before(end) {
 			bs.drop(b)
+			dropped = append(dropped, b.id)
 		} else if next.IsZero() || end.Before(next) {
 			next = end
 		}
 	}
-	return next
+	return next, dropped
 }
 
 // publishBatch takes a message of an atomic batch; the one that commits it stores them all, or none. Errors: *Error.
@@ -73,6 +104,7 @@ func (s *Stream) publishBatch(m *incoming) (now Receipt, err error) {
 	if err := s.prepareCounter(m); err != nil {
 		return now, err
 	}
+	abandoned := ""
 	err = s.with(func(t topic.Tail, c *contents) error {
 		conf := s.config.Load()
 		number, err := checkBatch(conf, m)
@@ -86,6 +118,7 @@ func (s *Stream) publishBatch(m *incoming) (now Receipt, err error) {
 		commit, err := b.add(&c.batches, number, m)
 		if err != nil {
 			c.batches.drop(b)
+			abandoned = abandonReason(err)
 			return err
 		}
 		if !commit {
@@ -96,7 +129,21 @@ func (s *Stream) publishBatch(m *incoming) (now Receipt, err error) {
 		return s.commit(t, c, b, m)
 	})
 	s.wake()
+	if abandoned != "" {
+		s.abandoned(m.headers.batch, abandoned)
+	}
 	return now, err
+}
+
+// abandonReason is the word of the advisory for a batch that this error ended; "" for those that have none.
+func abandonReason(err error) string {
+	switch {
+	case errors.Is(err, ErrAtomicIncomplete):
+		return "incomplete"
+	case errors.Is(err, AtomicTooLarge(0)):
+		return "large"
+	}
+	return ""
 }
 
 // checkBatch checks what can be said of a message without its batch, and returns its number in it.
@@ -132,7 +179,7 @@ func (bs *batches) find(id string, number uint64, commit string) (*batch, error)
 		}
 		return nil, ErrAtomicIncomplete
 	}
-	if len(bs.open) >= maxOpenBatches {
+	if len(bs.open) >= maxOpenBatches || !bs.room.take(1, 0) {
 		return nil, ErrAtomicTooMany
 	}
 	b := &batch{id: id}
@@ -162,7 +209,7 @@ func (b *batch) add(bs *batches, number uint64, m *incoming) (commit bool, err e
 	if number > maxBatchMessages || b.bytes+size > maxBatchBytes {
 		return false, AtomicTooLarge(maxBatchMessages)
 	}
-	if bs.bytes+size > maxOpenBytes {
+	if !bs.room.take(0, int64(size)) {
 		return false, ErrAtomicTooMany
 	}
 	staged := *m
@@ -170,7 +217,6 @@ func (b *batch) add(bs *batches, number uint64, m *incoming) (commit bool, err e
 	staged.staged = b
 	b.messages = append(b.messages, staged)
 	b.bytes += size
-	bs.bytes += size
 	b.touched = time.Now()
 	return commit, nil
 }

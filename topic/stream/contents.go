@@ -36,15 +36,7 @@ func newContents(naming message.Naming, storage Storage) *contents {
 	return &contents{naming: naming, overhead: overhead, index: newIndex()}
 }
 
-// stored makes what the index keeps of a record. Its subject is interned.
-func (c *contents) stored(r log.Record, l limits) stored {
-	name := c.naming.Subject(r)
-	m := c.measure(name, r, l)
-	m.entry.subject = c.index.subjects.intern(name)
-	return m
-}
-
-// measure is stored, but for the subject's id.
+// measure makes what the index keeps of a record, but for the id of its subject.
 func (c *contents) measure(name string, r log.Record, l limits) stored {
 	size, header := uint64(len(name)+len(r.Value)+c.overhead), 0
 	m := stored{sequence: uint64(r.Offset) + 1, time: r.Timestamp}
@@ -82,14 +74,6 @@ func (c *contents) measure(name string, r log.Record, l limits) stored {
 	}
 	m.entry.size = uint32(min(size, sizeMask)) | flags
 	return m
-}
-
-// witness takes note of a time that is in the log: later messages are not older. Times that are still to come, which only
-// clients of Kafka write, do not count.
-func (c *contents) witness(time, now int64) {
-	if time <= now {
-		c.clock = max(c.clock, time)
-	}
 }
 
 // tick is the time of a new message: now, but never before that of an older one.

@@ -34,11 +34,16 @@ func (d *ids) add(id string, sequence uint64, time int64) {
 	}
 }
 
-// find returns the sequence under which id was stored, no longer ago than window.
-func (d *ids) find(id string, now int64, window time.Duration) (uint64, bool) {
+// prune forgets what was stored longer ago than window.
+func (d *ids) prune(now int64, window time.Duration) {
 	for len(d.order) > 0 && d.order[0].time < now-window.Milliseconds() {
 		d.shift()
 	}
+}
+
+// find returns the sequence under which id was stored, no longer ago than window.
+func (d *ids) find(id string, now int64, window time.Duration) (uint64, bool) {
+	d.prune(now, window)
 	sequence, ok := d.sequences[id]
 	return sequence, ok
 }
@@ -47,11 +52,12 @@ func (d *ids) find(id string, now int64, window time.Duration) (uint64, bool) {
 func (d *ids) shift() {
 	first := d.order[0]
 	d.order[0] = idAt{}
-	if d.order = d.order[1:]; len(d.order) == 0 {
-		d.order = nil
-	}
+	d.order = d.order[1:]
 	d.bytes -= len(first.id) + idOverhead
 	d.remove(first.id, first.sequence)
+	if len(d.order) == 0 {
+		*d = ids{} // gives back the map's memory as well
+	}
 }
 
 // remove forgets an id, if it was last stored under sequence.

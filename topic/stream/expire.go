@@ -13,17 +13,20 @@ const expireAtOnce = 10_000
 // expire removes messages that are too old, and returns how long until the next one is.
 func (s *Stream) expire() time.Duration {
 	var next time.Duration
-	var mark []string
+	var mark, timedOut []string
 	err := s.with(func(_ topic.Tail, c *contents) error {
 		now := time.Now()
 		conf, l := s.config.Load(), s.limits()
+		c.ids.prune(now.UnixMilli(), conf.Duplicates)
 		x := expiring{c: c, now: now.UnixMilli(), marks: conf.MarkerTTL > 0}
 		at := min(x.byAge(l.age), x.byTime())
 		mark = x.mark
 		next = time.UnixMilli(at).Sub(now)
-		if idle := c.batches.idle(now); !idle.IsZero() {
+		idle, dropped := c.batches.idle(now)
+		if !idle.IsZero() {
 			next = min(next, idle.Sub(now))
 		}
+		timedOut = dropped
 		return nil
 	})
 	if err != nil {
@@ -31,6 +34,9 @@ func (s *Stream) expire() time.Duration {
 	}
 	for _, subject := range mark {
 		s.publishMarker(subject)
+	}
+	for _, id := range timedOut {
+		s.abandoned(id, "timeout")
 	}
 	return max(min(next, time.Hour), time.Millisecond)
 }

@@ -23,10 +23,10 @@ type follower struct {
 
 // Admit writes what is published and waiting before a batch of a Kafka producer, and holds that batch to the configuration.
 func (f *follower) Admit(t topic.Tail, b log.Batch) error {
-	if !f.ready {
+	s := f.s
+	if !f.ready || s.gone.Load() {
 		return nil
 	}
-	s := f.s
 	conf := s.config.Load()
 	if err := s.admissible(conf, b); err != nil {
 		return fmt.Errorf("%w: stream %s: %w", topic.ErrPolicy, conf.Name, err)
@@ -41,11 +41,11 @@ func (f *follower) Appended(b log.Batch) {
 	switch {
 	case f.own:
 	case f.ready:
-		f.s.take(b, 0)
+		f.s.take(b, 0, true)
 		f.s.wake()
 	default:
 		b = bytes.Clone(b)
-		f.behind = append(f.behind, func() { f.s.take(b, 0) })
+		f.behind = append(f.behind, func() { f.s.take(b, 0, true) })
 	}
 }
 
@@ -74,16 +74,24 @@ func (f *follower) Removed(offset int64) {
 }
 
 // take reads the records of a batch, from an offset on, into the tail. Those of a batch that cannot be read are left out, as
-// the readers of messages will find it.
-func (s *Stream) take(b log.Batch, from int64) {
+// the readers of messages will find it. fresh says that it was appended just now, so that it counts who wants it.
+func (s *Stream) take(b log.Batch, from int64, fresh bool) {
 	if b.Control() {
 		return
 	}
 	c, l, now := s.contents, s.limits(), time.Now().UnixMilli()
 	err := b.Each(unpackLimit, func(r log.Record) bool {
-		if r.Offset >= from {
-			c.push(c.stored(r, l))
-			c.witness(r.Timestamp, now)
+		if r.Offset < from {
+			return true
+		}
+		name := c.naming.Subject(r)
+		m := c.measure(name, r, l)
+		m.entry.subject = c.index.subjects.intern(name)
+		m.skip = fresh && !s.wants(name)
+		c.push(m)
+		// Times that are still to come, which only clients of Kafka write, do not make later messages as late.
+		if r.Timestamp <= now || !s.kafka() {
+			c.clock = max(c.clock, r.Timestamp)
 		}
 		return true
 	})

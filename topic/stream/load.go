@@ -44,6 +44,7 @@ func (s *Stream) load() error {
 // build reads the log, begins to follow the partition, and reads what was appended meanwhile.
 func (s *Stream) build() error {
 	s.contents = newContents(s.naming(), s.config.Load().Storage)
+	s.contents.batches.room = &s.open
 	offset, err := s.scan(0)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (s *Stream) scanned(b []byte, offset int64) error {
 		if err != nil {
 			return err
 		}
-		s.take(batch, offset)
+		s.take(batch, offset, false)
 		b = rest
 	}
 	return nil

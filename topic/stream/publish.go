@@ -64,6 +64,9 @@ type incoming struct {
 	value   string // counters: the new value
 }
 
+// checked says that limits and duplicates count.
+func (m *incoming) checked() bool { return !m.copied || m.sourced }
+
 // publish checks and takes one message. Errors: *Error.
 func (s *Stream) publish(m *incoming) error {
 	if err := s.prepareCounter(m); err != nil {
@@ -82,13 +85,13 @@ func (s *Stream) accept(t topic.Tail, c *contents, m *incoming) error {
 	if err := s.acks.room(); err != nil {
 		return err
 	}
-	if tr := s.transform.Load(); tr != nil && (!m.copied || m.sourced) {
+	if tr := s.transform.Load(); tr != nil && m.checked() {
 		m.Subject, _ = tr.Apply(m.Subject)
 	}
 	if err := s.check(t, c, conf, m); err != nil {
 		return err
 	}
-	if h.id != "" && (!m.copied || m.sourced) {
+	if h.id != "" && conf.Duplicates > 0 && m.checked() {
 		if sequence, ok := c.ids.find(h.id, c.tick(), conf.Duplicates); ok {
 			if m.staged != nil {
 				return ErrAtomicDuplicate
@@ -121,11 +124,8 @@ func (s *Stream) store(t topic.Tail, c *contents, conf *Config, l limits, m *inc
 	})
 	one := c.measure(m.Subject, record, l)
 	one.sequence = sequence
-	if conf.Retention == Interest {
-		wanted := s.wanted.Load()
-		one.skip = wanted == nil || !(*wanted)(m.Subject)
-	}
-	if !one.skip && (!m.copied || m.sourced) {
+	one.skip = !s.wants(m.Subject)
+	if !one.skip && m.checked() {
 		if err := c.refuse(conf, l, m.Subject, one.entry.bytes(), one.rollup); err != nil {
 			return StoreFailed(err)
 		}

@@ -187,3 +187,12 @@ func (s *Stream) Acknowledged(sequences ...uint64) {
 // SetInterest says which subjects consumers want; a stream with interest retention stores nothing else. It does not wait,
 // and takes no lock of a stream.
 func (s *Stream) SetInterest(wanted func(subject string) bool) { s.wanted.Store(&wanted) }
+
+// wants says whether a message with this subject is to be kept.
+func (s *Stream) wants(subject string) bool {
+	if s.config.Load().Retention != Interest {
+		return true
+	}
+	wanted := s.wanted.Load()
+	return wanted != nil && (*wanted)(subject)
+}

@@ -4,18 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"time"
-
-	"brokerd/topic/subject"
 )
 
 // republication is what repeats a message to core subscribers once it is stored; nil when the configuration does not say so.
 // The partition's lock is held.
 func (s *Stream) republication(c *contents, conf *Config, m *incoming, sequence uint64, at int64) func() {
-	if conf.Republish == nil || s.o.Republish == nil {
-		return nil
-	}
-	t, err := subject.New(conf.Republish.Source, conf.Republish.Destination)
-	if err != nil {
+	t := s.republish.Load()
+	if t == nil || conf.Republish == nil || s.o.Republish == nil {
 		return nil
 	}
 	to, ok := t.Apply(m.Subject)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"brokerd/log"
@@ -24,11 +25,16 @@ func (s *Stream) run(ctx context.Context) error {
 		return nil
 	}
 	defer s.part.Watch(s.work)()
+	var trimming sync.WaitGroup
+	defer trimming.Wait()
+	trim, stop := context.WithCancel(ctx)
+	defer stop()
+	trimming.Go(func() { s.trim(trim) })
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var trimmed time.Time
+	said := ""
 	for {
-		next := s.round(ctx, &trimmed)
+		next := s.round(ctx, &said)
 		if s.gone.Load() {
 			return nil
 		}
@@ -46,8 +52,9 @@ func (s *Stream) run(ctx context.Context) error {
 	}
 }
 
-// refuse answers what still waits when nothing is written any more.
+// refuse answers what still waits when nothing is written any more, and gives up what is not committed.
 func (s *Stream) refuse() {
+	s.open.give(s.open.number.Load(), s.open.bytes.Load())
 	for _, one := range s.acks.close() {
 		if one.done != nil {
 			one.done(Receipt{}, StoreFailed(errStopped))
@@ -55,25 +62,28 @@ func (s *Stream) refuse() {
 	}
 }
 
-// round does everything that is to be done now, and returns how long there will be nothing, if nobody calls.
-func (s *Stream) round(ctx context.Context, trimmed *time.Time) time.Duration {
-	if !s.loaded.Load() {
-		if s.kafka() {
-			return time.Hour // the index is made when somebody asks
+// round does everything that is to be done now, and returns how long there will be nothing, if nobody calls. said is the last
+// complaint.
+func (s *Stream) round(ctx context.Context, said *string) time.Duration {
+	if s.kafka() && !s.loaded.Load() {
+		return time.Hour // the index is made when somebody asks
+	}
+	if err := s.load(); err != nil {
+		if !s.gone.Load() && !over(err) && err.Error() != *said {
+			*said = err.Error()
+			s.o.Logger.Error().Str("stream", s.Name()).Err(err).
+				Msg("the stream cannot be used: its log cannot be read; messages stay as they are, and it is tried again")
 		}
-		if err := s.load(); err != nil {
-			if !s.gone.Load() && ctx.Err() == nil && !errors.Is(err, topic.ErrNotFound) {
-				s.o.Logger.Error().Str("stream", s.Name()).Err(err).
-					Msg("the stream cannot be used: its log cannot be read; messages stay as they are, and it is tried again")
-			}
-			return retryLoad
-		}
+		return retryLoad
 	}
 	s.deliver(ctx)
 	next := s.expire()
 	s.sweep()
-	if wait := s.trim(trimmed); wait < next {
-		next = wait
+	if _, behind := s.behind(); behind {
+		select {
+		case s.front <- struct{}{}:
+		default:
+		}
 	}
 	return next
 }
@@ -163,22 +173,35 @@ func (s *Stream) sweep() {
 // over says that an error is the end of the partition, and not worth a word.
 func over(err error) bool { return errors.Is(err, topic.ErrNotFound) || errors.Is(err, log.ErrClosed) }
 
-// trim moves the start of the log up to the oldest message, not more often than each trimEach, and returns when it is to be
-// called again.
-func (s *Stream) trim(last *time.Time) time.Duration {
-	start, behind := s.behind()
-	if !behind {
-		return time.Hour
+// trim moves the start of the log up to the oldest message whenever it is told to, not more often than each trimEach. It
+// waits for the disk, and so does not do that in the loop which answers publishers.
+func (s *Stream) trim(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	said := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.front:
+		}
+		pause.Reset(trimEach)
+		start, behind := s.behind()
+		if !behind {
+			continue
+		}
+		err := s.part.Discard(start)
+		if err != nil && !over(err) && !said {
+			s.o.Logger.Error().Str("stream", s.Name()).Err(err).
+				Msg("the log of a stream could not be trimmed: what limits removed takes its space still; it is tried again")
+		}
+		said = err != nil
 	}
-	if wait := time.Until(last.Add(trimEach)); wait > 0 {
-		return wait
-	}
-	*last = time.Now()
-	if err := s.part.Discard(start); err != nil && !over(err) {
-		s.o.Logger.Error().Str("stream", s.Name()).Err(err).
-			Msg("the log of a stream could not be trimmed: what limits removed takes its space still; it is tried again")
-	}
-	return time.Hour
 }
 
 // behind says that the log begins before the oldest message, which is at offset start.

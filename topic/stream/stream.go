@@ -20,6 +20,7 @@ type Stream struct {
 	part      *topic.Partition // nil when the topic has none of that number
 	config    atomic.Pointer[Config]
 	transform atomic.Pointer[subject.Transform]
+	republish atomic.Pointer[subject.Transform]
 	wanted    atomic.Pointer[func(subject string) bool]
 	gone      atomic.Bool
 
@@ -29,17 +30,20 @@ type Stream struct {
 	follower *follower
 
 	acks     acks
+	open     openBatches
 	watchers watchers
 	work     chan struct{} // room for one: there is something for run to do
+	front    chan struct{} // room for one: the log begins before the oldest message
 }
 
 // newStream makes the stream that partition number of t is, with a complete configuration. It starts nothing and reads
 // nothing.
 func newStream(o Options, t *topic.Topic, number int32, c Config) *Stream {
-	s := &Stream{o: o, topic: t, number: number, work: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	s := &Stream{o: o, topic: t, number: number, work: make(chan struct{}, 1), front: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	if p, err := t.Partition(number); err == nil {
 		s.part = p
 	}
+	s.open.all = o.batches
 	s.adopt(c)
 	return s
 }
@@ -47,11 +51,15 @@ func newStream(o Options, t *topic.Topic, number int32, c Config) *Stream {
 // adopt takes over a configuration.
 func (s *Stream) adopt(c Config) {
 	s.config.Store(&c)
-	var t *subject.Transform
+	var transform, republish *subject.Transform // they were checked with the configuration
 	if c.Transform != nil {
-		t, _ = subject.New(c.Transform.Source, c.Transform.Destination) // it was checked with the configuration
+		transform, _ = subject.New(c.Transform.Source, c.Transform.Destination)
 	}
-	s.transform.Store(t)
+	if c.Republish != nil {
+		republish, _ = subject.New(c.Republish.Source, c.Republish.Destination)
+	}
+	s.transform.Store(transform)
+	s.republish.Store(republish)
 }
 
 // configure replaces the configuration. When it returns, new limits hold.

@@ -21,6 +21,8 @@ type Options struct {
 	// Advise, if set, is called for the API's advisories; kind and token are the end of their subject, such as
 	// "STREAM.CREATED" and the stream's name. It does not wait.
 	Advise func(kind, token string, advisory any)
+
+	batches *openBatches // of all streams
 }
 
 // Streams is the set of all streams: those made through JetStream, and the topics made through Kafka. It follows the
@@ -44,6 +46,7 @@ type Streams struct {
 // Open loads the configurations of all streams; their indexes are made when they are first needed. Damaged ones are
 // reported through the logger, and left out.
 func Open(o Options) (*Streams, error) {
+	o.batches = &openBatches{}
 	s := &Streams{
 		o:       o,
 		turn:    make(chan struct{}, 1),
