@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -26,11 +27,13 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := ntf.Options{Dir: *dir, Preserve: *dir != "", PortRange: ntf.PortRange{Low: *low, High: *high}}
+	o := ntf.Options{Group: group, Dir: *dir, Preserve: *dir != "", PortRange: ntf.PortRange{Low: *low, High: *high}}
 	if *verbose {
 		o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	if *binary != "" {
+	if *binary == "" {
+		o.AdvertiseHost = "localhost"
+	} else {
 		o.Backend = "brokerd"
 		o.Backends = map[string]backend.Factory{
 			"brokerd": func(_ context.Context, o backend.Options) (backend.Backend, error) {
@@ -50,7 +53,13 @@ func serve(ctx context.Context, o ntf.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(service.ClientURL())
+	url := fmt.Sprintf("nats://localhost:%d", service.Port())
+	conn, err := relay(url, ntf.DefaultGroup)
+	if err != nil {
+		return errors.Join(err, service.Close())
+	}
+	fmt.Println(url)
 	<-ctx.Done()
+	conn.Close()
 	return service.Close()
 }

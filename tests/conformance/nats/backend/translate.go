@@ -31,19 +31,21 @@ type logPart struct {
 }
 
 type natsPart struct {
-	Listen        string `json:"listen"`
-	ServerName    string `json:"server_name,omitempty"`
-	JetStream     *bool  `json:"jetstream,omitempty"`
-	MaxPayload    int64  `json:"max_payload,omitempty"`
-	MaxConns      int64  `json:"max_connections,omitempty"`
-	MaxSubs       int64  `json:"max_subscriptions,omitempty"`
-	Token         string `json:"token,omitempty"`
-	Users         []user `json:"users,omitempty"`
-	NoAuthUser    string `json:"no_auth_user,omitempty"`
-	AuthTimeout   string `json:"auth_timeout,omitempty"`
-	Headers       *bool  `json:"headers,omitempty"`
-	MaxAckPending int64  `json:"max_ack_pending,omitempty"`
-	PingInterval  string `json:"ping_interval,omitempty"`
+	Listen       string `json:"listen"`
+	ServerName   string `json:"server_name,omitempty"`
+	JetStream    *bool  `json:"jetstream,omitempty"`
+	MaxPayload   int64  `json:"max_payload,omitempty"`
+	MaxConns     int64  `json:"max_connections,omitempty"`
+	MaxSubs      int64  `json:"max_subscriptions,omitempty"`
+	PingInterval string `json:"ping_interval,omitempty"`
+	Auth         auth   `json:"auth"`
+}
+
+type auth struct {
+	Token      string `json:"token,omitempty"`
+	Users      []user `json:"users,omitempty"`
+	NoAuthUser string `json:"no_auth_user,omitempty"`
+	Timeout    string `json:"timeout,omitempty"`
 }
 
 type user struct {
@@ -110,12 +112,9 @@ func (n *natsPart) set(key string, value any) error {
 	case "max_subscriptions", "max_subs":
 		n.MaxSubs = number(value)
 	case "no_auth_user":
-		n.NoAuthUser = fmt.Sprint(value)
+		n.Auth.NoAuthUser = fmt.Sprint(value)
 	case "ping_interval":
 		n.PingInterval = seconds(value)
-	case "no_header_support":
-		headers := value != true
-		n.Headers = &headers
 	case "jetstream":
 		return n.setJetStream(value)
 	case "authorization":
@@ -143,13 +142,6 @@ func (n *natsPart) setJetStream(value any) error {
 			case "enabled":
 				on = value == true
 			case "store_dir", "max_mem", "max_file", "max_memory_store", "max_file_store":
-			case "limits":
-				for name, limit := range block(value) {
-					if name != "max_ack_pending" {
-						return fmt.Errorf("the broker has no limit %s", name)
-					}
-					n.MaxAckPending = number(limit)
-				}
 			default:
 				return fmt.Errorf("the broker has no setting jetstream.%s", key)
 			}
@@ -168,9 +160,9 @@ func (n *natsPart) setAuthorization(auth map[string]any) error {
 		case "pass", "password":
 			single.Password = fmt.Sprint(value)
 		case "token":
-			n.Token = fmt.Sprint(value)
+			n.Auth.Token = fmt.Sprint(value)
 		case "timeout":
-			n.AuthTimeout = seconds(value)
+			n.Auth.Timeout = seconds(value)
 		case "users":
 			if err := n.addUsers(value, block(auth["default_permissions"])); err != nil {
 				return err
@@ -181,7 +173,7 @@ func (n *natsPart) setAuthorization(auth map[string]any) error {
 		}
 	}
 	if single.User != "" {
-		n.Users = append(n.Users, single)
+		n.Auth.Users = append(n.Auth.Users, single)
 	}
 	return nil
 }
@@ -230,7 +222,7 @@ func (n *natsPart) addUsers(value any, defaults map[string]any) error {
 				return fmt.Errorf("the broker has no permissions.%s", key)
 			}
 		}
-		n.Users = append(n.Users, u)
+		n.Auth.Users = append(n.Auth.Users, u)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-module brokerd/tests/conformance/nats/backend
+module brokerd/tests/conformance/nats
 
 go 1.26.0
 
