@@ -92,6 +92,8 @@ func mayBecome(old, c Config) error {
 		return ErrMirrorNotUpdatable // to take it away makes the mirror a stream of its own
 	case old.AllowTTL && !c.AllowTTL:
 		return invalid("message TTL status can not be disabled")
+	case old.Schedules && !c.Schedules:
+		return invalid("message schedules can not be disabled")
 	case c.AllowCounter != old.AllowCounter:
 		return invalid("stream configuration update can not change message counter setting")
 	case c.PersistMode != old.PersistMode:

@@ -205,17 +205,18 @@ func (d *draft) markers() error {
 	return nil
 }
 
-// schedules and fast batches are left out; to accept them would promise what is not done.
+// schedules also refuses fast batches, which are left out: to accept them would promise what is not done.
 func (d *draft) schedules() error {
 	switch {
 	case d.Schedules && d.Discard == DiscardNew:
 		return invalid("message scheduling cannot use discard new")
 	case d.Schedules && !d.AllowRollup && d.pedantic:
 		return invalid("message scheduling cannot be set if roll-ups are disabled")
-	case d.Schedules:
-		return invalid("message schedules are not supported by this server")
 	case d.AllowBatched:
 		return invalid("fast batch publishing is not supported by this server")
+	}
+	if d.Schedules && !d.AllowRollup {
+		d.AllowRollup, d.DenyPurge = true, false
 	}
 	return nil
 }

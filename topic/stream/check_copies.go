@@ -25,6 +25,8 @@ func (d *draft) mirroring() error {
 		return ErrMirrorCounters
 	case d.AllowAtomic:
 		return ErrMirrorAtomic
+	case d.Schedules:
+		return ErrMirrorSchedules
 	case m.Consumer != nil:
 		return ErrMirrorConsumer
 	case m.Filter != "" && len(m.Transforms) > 0:
@@ -64,6 +66,9 @@ func (d *draft) mirroring() error {
 }
 
 func (d *draft) sourcing() error {
+	if len(d.Sources) > 0 && d.Schedules {
+		return ErrSourceSchedules
+	}
 	seen := make(map[string]bool, len(d.Sources))
 	for _, s := range d.Sources {
 		if s == nil || !validName(s.Name) {

@@ -36,10 +36,10 @@ func (s *Stream) check(t topic.Tail, c *contents, conf *Config, m *incoming) err
 	if err := checkHead(c.head(t), m); err != nil {
 		return err
 	}
-	switch {
-	case h.schedule != "":
-		return ErrSchedulesDisabled
-	case h.source != "":
+	if err := c.checkSchedule(conf, m); err != nil {
+		return err
+	}
+	if h.source != "" {
 		return ErrSourceHeader
 	}
 	return nil

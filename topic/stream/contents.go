@@ -12,13 +12,14 @@ type contents struct {
 	naming   message.Naming
 	overhead int // bytes that a message counts beside its own
 
-	index    index
-	tail     tail
-	ids      ids
-	expiries expiries
-	counters counters
-	batches  batches
-	builder  log.Builder // what has a sequence and is not in the log yet
+	index     index
+	tail      tail
+	ids       ids
+	expiries  expiries
+	counters  counters
+	schedules schedules
+	batches   batches
+	builder   log.Builder // what has a sequence and is not in the log yet
 
 	last      uint64  // newest sequence that readers may know of
 	lastTime  int64   // of the newest message in the index, since the index was made
@@ -41,6 +42,7 @@ func (c *contents) measure(name string, r log.Record, l limits) stored {
 	size, header := uint64(len(name)+len(r.Value)+c.overhead), 0
 	m := stored{sequence: uint64(r.Offset) + 1, time: r.Timestamp}
 	var flags uint32
+	var p plans
 	for _, h := range r.Headers {
 		header += len(h.Key) + len(h.Value) + 4
 		switch h.Key {
@@ -64,8 +66,13 @@ func (c *contents) measure(name string, r log.Record, l limits) stored {
 			if string(h.Value) == "PURGE" {
 				flags |= flagMarker
 			}
+		default:
+			if l.schedules {
+				p.header(h)
+			}
 		}
 	}
+	p.apply(&m)
 	if header > 0 {
 		size += uint64(header) + 12
 		if c.overhead > 16 {
@@ -127,4 +134,5 @@ func (c *contents) clear() {
 	}
 	c.expiries = expiries{}
 	c.counters = counters{}
+	c.schedules = schedules{}
 }

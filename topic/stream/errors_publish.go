@@ -62,10 +62,28 @@ var (
 	ErrAtomicTooMany = &Error{429, 10210, "atomic publish too many inflight"}
 )
 
+// Errors of messages that are to be published again (ADR-51).
+var (
+	// ErrSchedulesDisabled: allow_msg_schedules is not set.
+	ErrSchedulesDisabled = &Error{400, 10188, "message schedules is disabled"}
+	// ErrSchedulePattern: Nats-Schedule is neither @at, @every nor six fields.
+	ErrSchedulePattern = &Error{400, 10189, "message schedules pattern is invalid"}
+	// ErrScheduleTarget: Nats-Schedule-Target is no other subject of the stream.
+	ErrScheduleTarget = &Error{400, 10190, "message schedules target is invalid"}
+	// ErrScheduleTTL: Nats-Schedule-TTL is no time to live.
+	ErrScheduleTTL = &Error{400, 10191, "message schedules invalid per-message TTL"}
+	// ErrScheduleRollup: Nats-Schedule-Rollup, or the message's own Nats-Rollup, is not "sub".
+	ErrScheduleRollup = &Error{400, 10192, "message schedules invalid rollup"}
+	// ErrScheduleSource: Nats-Schedule-Source is no third subject of the stream.
+	ErrScheduleSource = &Error{400, 10203, "message schedules source is invalid"}
+	// ErrScheduler: Nats-Scheduler and Nats-Schedule-Next name no scheduled message to end.
+	ErrScheduler = &Error{400, 10212, "message schedules invalid scheduler"}
+	// ErrScheduleZone: Nats-Schedule-Time-Zone is not known.
+	ErrScheduleZone = &Error{400, 10223, "message schedules time zone is invalid"}
+)
+
 // Errors of what this broker leaves out.
 var (
-	// ErrSchedulesDisabled: messages are not scheduled.
-	ErrSchedulesDisabled = &Error{400, 10188, "message schedules is disabled"}
 	// ErrBatchDisabled: there is no fast batch publishing.
 	ErrBatchDisabled = &Error{400, 10205, "batch publish is disabled"}
 )

@@ -33,7 +33,7 @@ const (
 // headers are those of a message that a stream acts on; of several with one name, the first.
 type headers struct {
 	id, expectedStream, expectedSequence, expectedLast, expectedSubject, expectedID string
-	rollup, ttl, increment, source, schedule                                        string
+	rollup, ttl, increment, source, schedule, scheduler, scheduleNext               string
 	batch, batchSequence, batchCommit                                               string
 }
 
@@ -62,6 +62,10 @@ func (h *headers) field(name string) *string {
 		return &h.source
 	case headerSchedule:
 		return &h.schedule
+	case headerScheduler:
+		return &h.scheduler
+	case headerScheduleNext:
+		return &h.scheduleNext
 	case headerBatch:
 		return &h.batch
 	case headerBatchSequence:

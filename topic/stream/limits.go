@@ -18,6 +18,7 @@ type limits struct {
 	age                         time.Duration
 	times                       bool // Nats-TTL counts
 	rollups                     bool // Nats-Rollup counts
+	schedules                   bool // Nats-Schedule counts
 }
 
 // limitsOf are the limits that a configuration sets. A topic made through Kafka has none: its own retention and compaction
@@ -28,7 +29,7 @@ func limitsOf(c *Config, kafka bool) limits {
 	}
 	return limits{
 		messages: uint64(max(c.MaxMsgs, 0)), bytes: uint64(max(c.MaxBytes, 0)), perSubject: uint64(max(c.MaxMsgsPer, 0)),
-		age: max(c.MaxAge, 0), times: c.AllowTTL || c.MarkerTTL > 0, rollups: c.AllowRollup && !c.DenyPurge || c.MarkerTTL > 0,
+		age: max(c.MaxAge, 0), schedules: c.Schedules, times: c.AllowTTL || c.MarkerTTL > 0, rollups: c.AllowRollup && !c.DenyPurge || c.MarkerTTL > 0,
 	}
 }
 
@@ -115,6 +116,7 @@ func (c *contents) evict(sequence uint64) bool {
 // forget takes a message out of the index that the log does not have any more.
 func (c *contents) forget(sequence uint64, e cell) {
 	c.index.remove(sequence)
+	c.schedules.forget(sequence)
 	if e.size&flagTTL != 0 && e.size&flagNever == 0 {
 		c.expiries.gone++
 	}

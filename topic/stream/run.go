@@ -77,7 +77,7 @@ func (s *Stream) round(ctx context.Context, said *string) time.Duration {
 		return retryLoad
 	}
 	s.deliver(ctx)
-	next := s.expire()
+	next := min(s.expire(), s.fire())
 	s.sweep()
 	if _, behind := s.behind(); behind {
 		select {

@@ -8,7 +8,9 @@ type stored struct {
 	expires  int64  // milliseconds; 0 for not by itself
 	id       string // Nats-Msg-Id
 	rollup   rollup
-	skip     bool // nobody wants it: it has a sequence, and is not kept
+	due      int64  // when it is published again, in milliseconds; 0 for not at all
+	fired    *fired // the schedule that published it; nil for none
+	skip     bool   // nobody wants it: it has a sequence, and is not kept
 }
 
 // rollup says what goes when a message is stored.
@@ -102,6 +104,7 @@ func (c *contents) settle(l limits, stable int64) {
 			c.expiries.add(m.sequence, m.expires)
 		}
 		c.enforce(l, m)
+		c.schedule(m)
 	}
 	c.last = max(c.last, uint64(stable))
 }
