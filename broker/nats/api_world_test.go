@@ -31,6 +31,28 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	w := &world{t: t, door: &notes{arrived: make(chan struct{}, 1)}}
+	w.door.world = w
+	streams, consumers, run := jetStream(t, w.door, func(kind, name string, advisory any) { w.api.tell(kind, name, advisory) })
+	server := identity{name: "brokerd", id: "ID", version: "2.12.0", host: "127.0.0.1"}
+	a := newAPI(streams, consumers, w.door, server, zerolog.Nop())
+	w.services = &services{api: a, system: &system{door: w.door, server: server, monitor: nobody{}, api: a}}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.caller = newCaller(ctx, nobody{})
+	run()
+	t.Cleanup(func() {
+		cancel()
+		w.caller.wait()
+	})
+	return w
+}
+
+// jetStream makes streams and consumers, with the disk in memory and a real database. After run they run until the test
+// ends.
+func jetStream(t testing.TB, outlet durable.Outlet, advise func(kind, name string, advisory any)) (
+	_ *stream.Streams, _ *durable.Consumers, run func(),
+) {
+	t.Helper()
 	disk := memfs.New()
 	if err := errors.Join(disk.MkdirAll("data"), disk.SyncDir(".")); err != nil {
 		t.Fatal(err)
@@ -41,39 +63,37 @@ func newWorld(t testing.TB) *world {
 	}
 	committer := log.NewCommitter(log.CommitterOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { committer.Run(ctx) })
+	var running, syncing sync.WaitGroup
+	syncing.Go(func() { committer.Run(ctx) })
 	topics, err := topic.Open(ctx, topic.Options{
 		DB: db, FS: disk, Dir: "data", Committer: committer, Files: log.NewFiles(64), Logger: zerolog.Nop(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, door: &notes{arrived: make(chan struct{}, 1)}}
-	streams, err := stream.Open(stream.Options{Topics: topics, Logger: zerolog.Nop(), Advise: func(kind, name string, advisory any) {
-		w.api.tell(kind, name, advisory)
-	}})
+	streams, err := stream.Open(stream.Options{
+		Topics: topics, Logger: zerolog.Nop(), Advise: advise,
+		Republish: func(subject string, header, data []byte) { outlet.Publish(subject, header, data) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	consumers, err := durable.Open(durable.Options{DB: db, Streams: streams, Outlet: w.door, Logger: zerolog.Nop()})
+	consumers, err := durable.Open(durable.Options{DB: db, Streams: streams, Outlet: outlet, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := identity{name: "brokerd", id: "ID", version: "2.12.0", host: "127.0.0.1"}
-	a := newAPI(streams, consumers, w.door, server, zerolog.Nop())
-	w.door.world = w
-	w.services = &services{api: a, system: &system{door: w.door, server: server, monitor: nobody{}, api: a}}
-	w.caller = newCaller(ctx, nobody{})
-	running.Go(func() { _ = streams.Run(ctx) })
-	running.Go(func() { _ = consumers.Run(ctx) })
+	serving, stop := context.WithCancel(context.Background())
 	t.Cleanup(func() {
-		cancel()
-		w.caller.wait()
+		stop()
 		running.Wait()
+		cancel()
+		syncing.Wait()
 		_ = db.Close()
 	})
-	return w
+	return streams, consumers, func() {
+		running.Go(func() { _ = streams.Run(serving) })
+		running.Go(func() { _ = consumers.Run(serving) })
+	}
 }
 
 // nobody is a client that says nothing about itself, and a server without connections.

@@ -29,14 +29,27 @@ type house struct {
 
 func serveHere(t *testing.T, o Options) *house {
 	t.Helper()
+	h := closedHouse(t, o)
+	h.open()
+	return h
+}
+
+// closedHouse is a server whose listener is not there yet.
+func closedHouse(t *testing.T, o Options) *house {
+	t.Helper()
 	o.ServerName, o.ServerID, o.Logger = "test", "ID", zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &house{Server: s, t: t}
+}
+
+func (h *house) open() {
+	h.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -46,13 +59,12 @@ func serveHere(t *testing.T, o Options) *house {
 			if err != nil {
 				return
 			}
-			all.Go(func() { _ = s.ServeConn(ctx, c) })
+			all.Go(func() { _ = h.ServeConn(ctx, c) })
 		}
 	})
-	h := &house{Server: s, t: t, addr: l.Addr().String()}
+	h.addr = l.Addr().String()
 	h.stop = sync.OnceFunc(func() { cancel(); l.Close(); all.Wait() })
-	t.Cleanup(h.stop)
-	return h
+	h.t.Cleanup(h.stop)
 }
 
 func (h *house) connect(options ...nats.Option) *nats.Conn {
