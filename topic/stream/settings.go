@@ -57,12 +57,13 @@ func millis(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10)
 }
 
-// changes are those of the topic's settings when a stream's configuration changes from old to c. What Kafka clients set
-// otherwise stays.
-func changes(old, c Config) (list []topic.Change) {
+// changes are those of a topic's settings v when its stream's configuration changes from old to c. What Kafka clients set
+// otherwise stays, unless it would stand in c's way.
+func changes(old, c Config, v values) (list []topic.Change) {
 	before, after := settings(old), settings(c)
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if before[name] != after[name] {
+		tooSmall := name == "max.message.bytes" && v.number(name) < int64(c.MaxMsgSize)
+		if before[name] != after[name] || tooSmall {
 			list = append(list, topic.Change{Key: name, Op: topic.Set, Value: after[name]})
 		}
 	}
@@ -80,11 +81,16 @@ func valuesOf(t *topic.Topic) values {
 	return v
 }
 
+// number is a setting that is a whole number.
+func (v values) number(name string) int64 {
+	n, _ := strconv.ParseInt(v[name], 10, 64)
+	return n
+}
+
 // age is retention.ms as a stream has it.
 func (v values) age() time.Duration {
-	ms, _ := strconv.ParseInt(v["retention.ms"], 10, 64)
-	switch {
-	case ms < 0, ms > math.MaxInt64/int64(time.Millisecond):
+	ms := v.number("retention.ms")
+	if ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
 		return 0
 	}
 	return max(time.Duration(ms)*time.Millisecond, shortestAge)
@@ -92,7 +98,7 @@ func (v values) age() time.Duration {
 
 // bytes is retention.bytes as a stream has it.
 func (v values) bytes() int64 {
-	n, _ := strconv.ParseInt(v["retention.bytes"], 10, 64)
+	n := v.number("retention.bytes")
 	if n == 0 {
 		return 1 // nothing is kept, but 0 would be no limit
 	}
@@ -128,8 +134,8 @@ func merged(c Config, v values) Config {
 	if changed("durability") {
 		c.PersistMode = persistMode(v)
 	}
-	if largest, _ := strconv.Atoi(v["max.message.bytes"]); c.MaxMsgSize > int32(min(largest, math.MaxInt32)) {
-		c.MaxMsgSize = int32(largest)
+	if largest := v.number("max.message.bytes"); int64(c.MaxMsgSize) > largest {
+		c.MaxMsgSize = int32(max(largest, 1))
 	}
 	return c
 }
@@ -166,7 +172,7 @@ func derived(t *topic.Topic, n int32, v values) Config {
 		PersistMode:  persistMode(v),
 		AllowDirect:  true,
 	}
-	if largest, _ := strconv.Atoi(v["max.message.bytes"]); largest > 0 {
+	if largest := v.number("max.message.bytes"); largest > 0 {
 		c.MaxMsgSize = int32(min(largest, math.MaxInt32))
 	}
 	if p := prefix(t); p != "" {
@@ -188,7 +194,7 @@ func derived(t *topic.Topic, n int32, v values) Config {
 }
 
 // kafkaChanges are those of a topic made through Kafka that give its stream the configuration c. False when no settings do.
-func kafkaChanges(old, c Config) ([]topic.Change, bool) {
+func kafkaChanges(old, c Config, v values) ([]topic.Change, bool) {
 	want := old
 	want.MaxAge, want.MaxBytes, want.Duplicates = c.MaxAge, c.MaxBytes, c.Duplicates
 	want.MaxMsgsPer, want.Compression, want.PersistMode = c.MaxMsgsPer, c.Compression, c.PersistMode
@@ -199,7 +205,7 @@ func kafkaChanges(old, c Config) ([]topic.Change, bool) {
 	if string(encode(want)) != string(encode(c)) || c.Duplicates != duplicates || c.MaxMsgsPer != 1 && c.MaxMsgsPer != -1 {
 		return nil, false
 	}
-	list := changes(old, c)
+	list := changes(old, c, v)
 	if c.MaxMsgsPer == old.MaxMsgsPer && (c.MaxAge > 0 || c.MaxBytes > 0) == (old.MaxAge > 0 || old.MaxBytes > 0) {
 		return list, true
 	}

@@ -134,7 +134,7 @@ func (s *Streams) alterTopic(st *Stream, c Config) error {
 	t, _ := st.Topic()
 	var err error
 	if t.Stream() == nil {
-		list, ok := kafkaChanges(st.Config(), c)
+		list, ok := kafkaChanges(st.Config(), c, valuesOf(t))
 		if !ok {
 			return invalid("the topic %s was made through Kafka: only max_age, max_bytes, max_msgs_per_subject (1 or -1), compression and persist_mode of its streams can be changed", t.Name())
 		}
@@ -143,7 +143,7 @@ func (s *Streams) alterTopic(st *Stream, c Config) error {
 		var r record
 		if r, err = decodeRecord(t.Stream()); err == nil {
 			r.Config = c
-			err = s.o.Topics.AlterStream(t.Name(), r.encode(), changes(st.Config(), c))
+			err = s.o.Topics.AlterStream(t.Name(), r.encode(), changes(st.Config(), c, valuesOf(t)))
 		}
 	}
 	switch {
