@@ -22,7 +22,7 @@ type Compaction struct {
 
 	// ErasedOnly leaves alone what newer records of the same key replace: keys do not matter.
 	ErasedOnly bool
-	// ErasedShare is the part of a segment's offsets above which it is written anew for the sake of erased records alone.
+	// ErasedShare is the part of a segment's records above which it is written anew for the sake of erased ones alone.
 	ErasedShare float64
 	// Removed, if set, is told which records were removed that had not been erased; once no reader can come by them any more.
 	Removed func(offsets iter.Seq[int64])
@@ -101,7 +101,7 @@ func newCompactor(ctx context.Context, l *Log, now time.Time, o Compaction) (*co
 		filter: filter{now: now, tombstoneAge: o.TombstoneAge, unpackLimit: o.UnpackLimit},
 	}
 	var err error
-	if c.end, err = l.freeze(now, o.MinLag); err != nil {
+	if c.end, err = l.freeze(now, o); err != nil {
 		return nil, err
 	}
 	if o.Keep != nil {
@@ -123,16 +123,16 @@ func (c *compactor) close() { c.log.o.Files.buffers.Put(c.buf) }
 
 // freeze makes sure, durably, that recovery never scans the segments that Compact may change, and returns the offset at
 // which they end.
-func (l *Log) freeze(now time.Time, minLag time.Duration) (end int64, err error) {
+func (l *Log) freeze(now time.Time, o Compaction) (end int64, err error) {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	l.mu.Lock()
 	err = l.usableLocked()
-	if pieces := l.piecesLocked(now, minLag); len(pieces) > 0 {
+	if pieces := l.piecesLocked(now, o.MinLag); len(pieces) > 0 {
 		end = pieces[len(pieces)-1].end
 	}
 	if err == nil {
-		err = l.rollErasedLocked()
+		err = l.rollErasedLocked(o.ErasedShare)
 	}
 	idle := end <= l.dirtyFromLocked()
 	l.mu.Unlock()

@@ -501,8 +501,8 @@ func TestReclaim(t *testing.T) {
 		}
 	}
 	b.erase(1, 2)
-	if !b.Reclaimable(0.4) || b.Reclaimable(0.5) {
-		t.Error("two of four offsets are more than 0.4 and not more than 0.5")
+	if !b.Reclaimable(0.6) || b.Reclaimable(0.7) {
+		t.Error("two of three records are more than 0.6 and not more than 0.7")
 	}
 }
 

@@ -66,6 +66,7 @@ func (o *output) end() int64 { return o.from[len(o.from)-1].end }
 func (o *output) add(b Batch, interval int) error {
 	s := o.segment
 	s.indexer.add(b, s.base, s.size, interval)
+	s.records += int64(b.Count())
 	s.checked = s.checked.add(span{s.size, s.size + int64(len(b)), b.LastOffset() + 1})
 	return o.write(b)
 }

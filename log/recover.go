@@ -129,7 +129,7 @@ func (r *recoverer) inventory() error {
 
 func foundSegment(dir string, base int64, e vfs.Entry) *segment {
 	s := newSegment(dir, base)
-	s.size = e.Size
+	s.size, s.records = e.Size, uncounted
 	s.first, s.last = e.ModTime, e.ModTime
 	return s
 }

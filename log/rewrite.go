@@ -85,6 +85,7 @@ func (c *compactor) fits(out *output, p piece) bool {
 func (c *compactor) rewrite(out *output, p piece) error {
 	behindDamage := false
 	c.filter.erased = c.log.erasedIn(p.base, p.end)
+	all := c.filter.erased.count
 	err := c.walk(p, func(file *openFile, st stretch, next *stretch) error {
 		if st.damage != nil {
 			behindDamage = true
@@ -100,7 +101,16 @@ func (c *compactor) rewrite(out *output, p piece) error {
 	}
 	c.keepMissing(out, p)
 	out.erased.merge(c.filter.erased)
+	c.stay(out, p, all-c.filter.erased.count)
 	return nil
+}
+
+// stay takes note that n erased offsets of a segment could not be taken out.
+func (c *compactor) stay(out *output, p piece, n int64) {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	p.stuck = n
+	out.segment.stuck += n
 }
 
 // keepDamage copies damage. When nobody knew of it, the segment may have to be written again, on its own.

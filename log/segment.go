@@ -67,6 +67,8 @@ type segment struct {
 	path string
 
 	size     int64 // bytes of batches
+	records  int64 // in them; uncounted when that is not known
+	stuck    int64 // erased offsets that compaction could not take out: damage, and what cannot be unpacked
 	finished bool
 	first    time.Time // arrival of the first batch
 	last     time.Time // arrival of the last batch
@@ -76,6 +78,9 @@ type segment struct {
 	checked spans          // what may be served
 	damage  []CorruptError // what may not, ordered by position
 }
+
+// uncounted says that nobody has counted the records of a segment yet.
+const uncounted = -1
 
 func newSegment(dir string, base int64) *segment {
 	return &segment{base: base, path: path.Join(dir, fileName(base, segmentSuffix)), indexer: newIndexer()}
@@ -97,6 +102,9 @@ func (s *segment) appended(b Batch, interval int, now time.Time) {
 	s.indexer.add(b, s.base, s.size, interval)
 	s.checked = s.checked.add(span{s.size, s.size + int64(len(b)), b.LastOffset() + 1})
 	s.size += int64(len(b))
+	if s.records != uncounted {
+		s.records += int64(b.Count())
+	}
 }
 
 // addDamage adds a damaged range; false when it was known.
