@@ -19,6 +19,8 @@ var (
 	ErrKeyless       = errors.New("topic: a compacted topic takes no record without a key")
 	// ErrPolicy is returned by Partition.Trim when cleanup.policy does not allow deletion.
 	ErrPolicy = errors.New("topic: not allowed by cleanup.policy")
+	// ErrRefused is returned by Partition.Append when the topic is a stream whose configuration does not let the batch in.
+	ErrRefused = errors.New("topic: refused by the stream that the topic is")
 	// ErrNewerFormat is returned by Open for metadata that a newer release wrote.
 	ErrNewerFormat = errors.New("topic: the metadata was written by a newer release")
 )

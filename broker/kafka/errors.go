@@ -84,6 +84,7 @@ var errorCodes = []struct {
 	{topic.ErrBadTimestamp, codeInvalidTimestamp},
 	{topic.ErrKeyless, codeInvalidRecord},
 	{topic.ErrPolicy, codePolicyViolation},
+	{topic.ErrRefused, codePolicyViolation},
 	{topic.ErrNewerFormat, codeStorageError},
 
 	{producer.ErrOutOfOrder, codeOutOfOrderSequence},

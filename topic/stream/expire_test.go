@@ -90,3 +90,20 @@ func TestShortTimeToLiveWithMarkers(t *testing.T) {
 		t.Errorf("stored %q, %v", m.Header, err)
 	}
 }
+
+// A marker that no consumer wants is not kept, but what it stands for goes.
+func TestMarkerNobodyWants(t *testing.T) {
+	b := newLive(t)
+	s := b.create(Config{
+		Name: "S", Subjects: []string{"s.*"}, Retention: Interest, MaxAge: 200 * time.Millisecond, AllowTTL: true, AllowRollup: true,
+		MarkerTTL: time.Second,
+	})
+	s.SetInterest(func(string) bool { return true })
+	b.publish(s, "s.a", "1")
+	b.publish(s, "s.b", "2")
+	s.SetInterest(func(string) bool { return false })
+	b.until("the messages are gone", func() bool { return b.state(s).Messages == 0 })
+	if st := b.state(s); st.Last != 4 || st.Subjects != 0 {
+		t.Errorf("state %+v", st)
+	}
+}

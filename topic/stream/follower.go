@@ -29,7 +29,7 @@ func (f *follower) Admit(t topic.Tail, b log.Batch) error {
 	}
 	conf := s.config.Load()
 	if err := s.admissible(conf, b); err != nil {
-		return fmt.Errorf("%w: stream %s: %w", topic.ErrPolicy, conf.Name, err)
+		return fmt.Errorf("%w: %s: %w", topic.ErrRefused, conf.Name, err)
 	}
 	s.flush(t)
 	s.wake()

@@ -62,10 +62,10 @@ func (s *subjects) intern(name string) uint32 {
 	return id
 }
 
-// release lets go of a subject that has no message left.
+// release lets go of a subject that has no message left, unless that was done before.
 func (s *subjects) release(id uint32) {
 	n := &s.list[id]
-	if n.count > 0 || n.ahead > 0 {
+	if n.count > 0 || n.ahead > 0 || s.ids[n.name] != id {
 		return
 	}
 	delete(s.ids, n.name)

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -178,6 +179,11 @@ func records(t failer, p *topic.Partition) (list []string) {
 	}
 	for offset := b.Start; offset < b.Durable; {
 		r, err := p.Read(offset, 1<<20, topic.ReadCommitted)
+		var trimmed *log.RangeError
+		if errors.As(err, &trimmed) && offset < trimmed.Start {
+			offset = trimmed.Start
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -262,5 +263,39 @@ func TestFailedLogAnswers(t *testing.T) {
 			t.Errorf("get: %q, %v", m.Data, err)
 		}
 		b.disk.Fail(nil)
+	}
+}
+
+// Batches of Kafka producers are held to what the stream's configuration says.
+func TestKafkaProducersAreHeldToTheConfiguration(t *testing.T) {
+	for name, c := range map[string]struct {
+		config func(c *Config)
+		want   error
+	}{
+		"sealed":   {func(c *Config) { c.Sealed = true }, ErrSealed},
+		"counters": {func(c *Config) { c.AllowCounter = true }, ErrCounterIncrementMissing},
+		"large":    {func(c *Config) { c.MaxMsgSize = 2 }, ErrMessageTooLarge},
+		"full":     {func(c *Config) { c.Discard, c.MaxMsgs = DiscardNew, 1 }, errMaxMessages},
+		"bytes":    {func(c *Config) { c.Discard, c.MaxBytes = DiscardNew, 80 }, errMaxBytes},
+		"mirror":   {func(c *Config) { c.Mirror = &Source{Name: "X"} }, errMirrored},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newLive(t)
+			s := b.create(Config{Name: "S", Subjects: []string{"s"}})
+			b.publish(s, "s", "1")
+			conf := s.Config()
+			c.config(&conf)
+			s.configure(conf)
+			builder := log.Builder{}
+			builder.Add(log.Record{Timestamp: time.Now().UnixMilli(), Key: []byte("s"), Value: []byte("abc")})
+			batch, err := builder.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.part.Append(batch)
+			if !errors.Is(err, topic.ErrRefused) || !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"errors"
 
 	"brokerd/log"
 	"brokerd/topic"
@@ -73,7 +74,12 @@ func (c *Cursor) Get(sequence uint64) (message.Message, error) {
 		return message.Message{}, err
 	}
 	offset := int64(sequence) - 1
-	if err := c.seek(offset); err != nil {
+	err = c.seek(offset)
+	var trimmed *log.RangeError
+	if errors.As(err, &trimmed) {
+		return message.Message{}, ErrNoMessage // it is gone since
+	}
+	if err != nil {
 		return message.Message{}, explain(err)
 	}
 	for c.next < len(c.records) && c.records[c.next].Offset < offset {

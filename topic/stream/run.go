@@ -32,23 +32,33 @@ func (s *Stream) run(ctx context.Context) error {
 	trimming.Go(func() { s.trim(trim) })
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	late, cancel := grace(ctx)
+	defer cancel()
 	said := ""
 	for {
-		next := s.round(ctx, &said)
+		next := s.round(late, &said)
 		if s.gone.Load() {
 			return nil
 		}
 		timer.Reset(next)
 		select {
 		case <-ctx.Done():
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-			defer cancel()
-			s.deliver(end)
+			s.deliver(late)
 			_ = s.settleRemovals() // limits do it again at the next start
 			return nil
 		case <-timer.C:
 		case <-s.work:
 		}
+	}
+}
+
+// grace returns a context that is done lastWords after ctx: what was written before may still become durable.
+func grace(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cancel) })
+	return late, func() {
+		stop()
+		cancel()
 	}
 }
 

@@ -266,6 +266,11 @@ func (s *Streams) updateGuards() []func(*Stream, Config) error {
 func (s *Streams) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	defer loops.Wait()
+	defer func() {
+		for _, e := range s.takeStarting() {
+			e.stream.refuse()
+		}
+	}()
 	copying := tender{s, &loops, make(map[*Stream]*copies)}
 	for {
 		for _, e := range s.takeStarting() {

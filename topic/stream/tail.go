@@ -88,14 +88,25 @@ func (c *contents) undo(from uint64) {
 	}
 }
 
+// pass lets go of a message that nobody wants. What it rolls up goes all the same.
+func (c *contents) pass(l limits, m stored) {
+	c.gone = append(c.gone, int64(m.sequence)-1)
+	if l.rollups && m.rollup == rollupAll {
+		c.cut(m.sequence)
+	}
+	if l.rollups && m.rollup == rollupSubject {
+		c.keep(m.entry.subject, 0)
+	}
+	c.index.subjects.release(m.entry.subject)
+}
+
 // settle shows readers everything below the offset stable, and removes what the limits tell to remove.
 func (c *contents) settle(l limits, stable int64) {
 	for len(c.tail.list) > 0 && c.tail.list[0].sequence <= uint64(stable) {
 		m := c.pop()
 		c.last, c.settledID = m.sequence, m.id
 		if m.skip {
-			c.gone = append(c.gone, int64(m.sequence)-1)
-			c.index.subjects.release(m.entry.subject)
+			c.pass(l, m)
 			continue
 		}
 		c.lastTime = m.time
