@@ -160,3 +160,53 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkReadSmallBatches reads a log of batches of one small record: in large pieces, as a consumer that lags does, and
+// one by one, as one that keeps up does; with and without erased records among them.
+func BenchmarkReadSmallBatches(b *testing.B) {
+	const batches = 50_000
+	for _, erased := range []bool{false, true} {
+		l := benchLog(b, vfs.OS{}, b.TempDir()+"/log")
+		batch := timedBatch(b, 1, 1, 100)
+		var offsets []int64
+		for i := range int64(batches) {
+			if _, err := l.Append(batch); err != nil {
+				b.Fatal(err)
+			}
+			if erased && i%3 == 0 {
+				offsets = append(offsets, i)
+			}
+		}
+		if err := l.WaitDurable(context.Background(), batches-1); err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Erase(offsets, true); err != nil {
+			b.Fatal(err)
+		}
+		for _, size := range []int64{1, 64 << 10, 1 << 20} {
+			b.Run(fmt.Sprintf("erased %v/%d", erased, size), func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(len(batch)))
+				var buf []byte
+				offset := int64(0)
+				for n := int64(0); b.Loop(); n++ { // for each batch
+					if n < offset {
+						continue
+					}
+					if offset >= batches-2 {
+						n, offset = 0, 0
+					}
+					r, err := l.Read(offset, size)
+					if err == nil {
+						buf, err = r.ReadAll(buf)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					offset = r.Next
+					r.Close()
+				}
+			})
+		}
+	}
+}
