@@ -41,6 +41,17 @@ type NATSConfig struct {
 	PingInterval     time.Duration `mapstructure:"ping_interval"`
 	WriteDeadline    time.Duration `mapstructure:"write_deadline"`
 	Auth             NATSAuth      `mapstructure:"auth"`
+	TLS              NATSTLS       `mapstructure:"tls"`
+}
+
+// NATSTLS is the encryption of the NATS listener; without a certificate there is none.
+type NATSTLS struct {
+	Cert           string        `mapstructure:"cert"` // files in PEM form
+	Key            string        `mapstructure:"key"`
+	CA             string        `mapstructure:"ca"`
+	Verify         bool          `mapstructure:"verify"`
+	HandshakeFirst bool          `mapstructure:"handshake_first"`
+	Timeout        time.Duration `mapstructure:"timeout"`
 }
 
 // NATSAuth is who may connect. Without a token and users everybody may.
@@ -146,6 +157,7 @@ func Default() Config {
 			PingInterval:   2 * time.Minute,
 			WriteDeadline:  10 * time.Second,
 			Auth:           NATSAuth{Users: []NATSUser{}, Timeout: 2 * time.Second},
+			TLS:            NATSTLS{Timeout: 2 * time.Second},
 		},
 		HTTP:   HTTPConfig{Listen: "127.0.0.1:8222"},
 		Log:    LogConfig{Level: "info", Format: "auto"},

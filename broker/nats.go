@@ -1,7 +1,10 @@
 package broker
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -21,6 +24,12 @@ func (p problemSet) nats(c NATSConfig) {
 	p.within("nats/write_deadline", c.WriteDeadline, 10*time.Millisecond, time.Hour)
 	p.within("nats/auth/timeout", c.Auth.Timeout, 10*time.Millisecond, time.Hour)
 	p.require(!strings.ContainsAny(c.ServerName, " \t\r\n.*>;"), "nats/server_name", "%q is no single word", c.ServerName)
+	p.within("nats/tls/timeout", c.TLS.Timeout, time.Microsecond, time.Hour)
+	p.require(c.TLS.Cert == "" || c.TLS.Key != "", "nats/tls/cert", "needs nats.tls.key")
+	for key, set := range map[string]bool{"key": c.TLS.Key != "", "ca": c.TLS.CA != "", "handshake_first": c.TLS.HandshakeFirst} {
+		p.require(c.TLS.Cert != "" || !set, "nats/tls/"+key, "needs nats.tls.cert")
+	}
+	p.require(!c.TLS.Verify || c.TLS.CA != "", "nats/tls/verify", "needs nats.tls.ca")
 	known := map[string]bool{}
 	for i, u := range c.Auth.Users {
 		key := fmt.Sprintf("nats/auth/users[%d]", i)
@@ -45,14 +54,46 @@ func (p problemSet) natsUser(key string, u NATSUser) {
 	}
 }
 
-// natsOptions are the settings of the NATS front door.
-func (b *Broker) natsOptions() nats.Options {
+// load reads the files of the encryption; nil when there is none.
+func (t NATSTLS) load() (*tls.Config, error) {
+	if t.Cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, fmt.Errorf("nats.tls.cert, nats.tls.key: %w", err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if t.CA == "" {
+		return c, nil
+	}
+	pem, err := os.ReadFile(t.CA)
+	if err != nil {
+		return nil, fmt.Errorf("nats.tls.ca: %w", err)
+	}
+	c.ClientCAs = x509.NewCertPool()
+	if !c.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("nats.tls.ca: there is no certificate in %s", t.CA)
+	}
+	if t.Verify {
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return c, nil
+}
+
+// natsOptions are the settings of the NATS front door. Errors: those of the files that they name.
+func (b *Broker) natsOptions() (nats.Options, error) {
 	c := b.config.NATS
+	encryption, err := c.TLS.load()
+	if err != nil {
+		return nats.Options{}, &ConfigError{Problems: []string{err.Error()}}
+	}
 	o := nats.Options{
 		Logger:     b.logger,
 		ServerName: c.ServerName,
 		ServerID:   b.id.ClusterID,
 		Auth:       nats.Auth{Token: c.Auth.Token, NoAuth: c.Auth.NoAuthUser, Timeout: c.Auth.Timeout},
+		TLS:        nats.TLS{Config: encryption, First: c.TLS.HandshakeFirst, Timeout: c.TLS.Timeout},
 		Limits: nats.Limits{
 			MaxPayload:       int32(c.MaxPayload),
 			MaxControlLine:   int32(c.MaxControlLine),
@@ -77,5 +118,5 @@ func (b *Broker) natsOptions() nats.Options {
 			Subscribe: nats.Permission(u.Subscribe),
 		})
 	}
-	return o
+	return o, nil
 }

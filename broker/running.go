@@ -75,7 +75,11 @@ func (b *Broker) start(r *running) error {
 	}
 	budget := producer.NewBudget(int64(b.config.Memory.Budget))
 	server := kafka.New(b.kafkaOptions(r.topics, groups, ids, budget))
-	natsServer, err := nats.New(b.natsOptions())
+	options, err := b.natsOptions()
+	if err != nil {
+		return err
+	}
+	natsServer, err := nats.New(options)
 	if err != nil {
 		return fmt.Errorf("start NATS: %w", err)
 	}

@@ -35,11 +35,12 @@ type conn struct {
 	session  atomic.Pointer[session] // replaced by the reader; nil before somebody is let in
 
 	// The reader's own.
-	pass    pass
-	targets targets
-	greeted bool            // the first PONG was sent
-	accept  context.Context // done when nothing more is to be taken
-	alive   context.Context // done when there is nobody left
+	pass       pass
+	targets    targets
+	introduced bool            // INFO was sent
+	greeted    bool            // the first PONG was sent
+	accept     context.Context // done when nothing more is to be taken
+	alive      context.Context // done when there is nobody left
 
 	received counters
 
@@ -85,7 +86,11 @@ func newConn(s *Server, nc net.Conn) *conn {
 
 // serve runs the reader here and the writer beside it.
 func (c *conn) serve(accept context.Context) error {
-	defer c.nc.Close()
+	raw := c.nc
+	defer raw.Close()
+	if err := c.secure(accept); err != nil {
+		return err
+	}
 	alive, kill := context.WithCancelCause(context.WithoutCancel(accept))
 	defer kill(nil)
 	c.accept, c.alive, c.out.kill = accept, alive, kill
@@ -101,7 +106,9 @@ func (c *conn) serve(accept context.Context) error {
 		}
 		written <- err
 	}()
-	c.say(wire.AppendInfo(nil, c.info(false)))
+	if !c.introduced {
+		c.say(wire.AppendInfo(nil, c.info(false)))
+	}
 	err := c.read()
 	patience := lastWords
 	switch {

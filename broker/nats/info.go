@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net"
 	"runtime"
@@ -24,6 +25,8 @@ type serverGreeting struct {
 	ClientIP   string `json:"client_ip"`
 	Auth       bool   `json:"auth_required,omitempty"`
 	Nonce      string `json:"nonce,omitempty"`
+	TLS        bool   `json:"tls_required,omitempty"`
+	TLSVerify  bool   `json:"tls_verify,omitempty"`
 
 	Connected bool   `json:"connect_info,omitempty"`
 	Account   string `json:"remote_account,omitempty"`
@@ -37,6 +40,9 @@ func (c *conn) info(connected bool) []byte {
 		ID: c.s.who.id, Name: c.s.who.name, Version: c.s.who.version, Proto: 1, GoVersion: runtime.Version(),
 		Host: host, Port: port, Headers: true, MaxPayload: c.s.o.Limits.MaxPayload,
 		ClientID: c.id, ClientIP: ip, Auth: c.s.logins.required(), Nonce: c.nonce, Connected: connected,
+	}
+	if t := c.s.o.TLS.Config; t != nil {
+		g.TLS, g.TLSVerify = true, t.ClientAuth == tls.RequireAndVerifyClientCert
 	}
 	if c.s.streams != nil {
 		g.JetStream, g.Level = true, apiLevel

@@ -12,6 +12,7 @@ type Options struct {
 	ServerName string
 	ServerID   string
 	Auth       Auth
+	TLS        TLS
 	Limits     Limits
 }
 

@@ -45,6 +45,7 @@ type Server struct {
 // New makes a server without JetStream. Errors: users that cannot be.
 func New(o Options) (*Server, error) {
 	o.Limits, o.Auth = o.Limits.withDefaults(), o.Auth.withDefaults()
+	o.TLS.Timeout = or(o.TLS.Timeout, 2*time.Second)
 	l, err := newLogins(o.Auth)
 	if err != nil {
 		return nil, fmt.Errorf("nats: %w", err)

@@ -39,6 +39,16 @@ type natsPart struct {
 	MaxSubs      int64  `json:"max_subscriptions,omitempty"`
 	PingInterval string `json:"ping_interval,omitempty"`
 	Auth         auth   `json:"auth"`
+	TLS          *tls   `json:"tls,omitempty"`
+}
+
+type tls struct {
+	Cert           string `json:"cert,omitempty"`
+	Key            string `json:"key,omitempty"`
+	CA             string `json:"ca,omitempty"`
+	Verify         bool   `json:"verify,omitempty"`
+	HandshakeFirst bool   `json:"handshake_first,omitempty"`
+	Timeout        string `json:"timeout,omitempty"`
 }
 
 type auth struct {
@@ -65,7 +75,7 @@ type permission struct {
 func absent() map[string]string {
 	return map[string]string{
 		"cluster": "clusters", "gateway": "gateways", "leafnodes": "leaf nodes", "leafnode": "leaf nodes",
-		"websocket": "websocket", "mqtt": "MQTT", "tls": "TLS",
+		"websocket": "websocket", "mqtt": "MQTT",
 		"trusted_keys": "JWT", "trusted": "JWT", "operator": "JWT", "resolver": "JWT", "resolver_preload": "JWT",
 	}
 }
@@ -117,6 +127,8 @@ func (n *natsPart) set(key string, value any) error {
 		n.PingInterval = seconds(value)
 	case "jetstream":
 		return n.setJetStream(value)
+	case "tls":
+		return n.setTLS(block(value))
 	case "authorization":
 		return n.setAuthorization(block(value))
 	case "accounts":
@@ -125,6 +137,29 @@ func (n *natsPart) set(key string, value any) error {
 		"write_deadline", "lame_duck_duration", "lame_duck_grace_period":
 	default:
 		return fmt.Errorf("the broker has no such setting")
+	}
+	return nil
+}
+
+func (n *natsPart) setTLS(fields map[string]any) error {
+	n.TLS = &tls{}
+	for key, value := range fields {
+		switch strings.ToLower(key) {
+		case "cert_file":
+			n.TLS.Cert = text(value)
+		case "key_file":
+			n.TLS.Key = text(value)
+		case "ca_file":
+			n.TLS.CA = text(value)
+		case "verify":
+			n.TLS.Verify = value == true
+		case "handshake_first":
+			n.TLS.HandshakeFirst = value == true
+		case "timeout":
+			n.TLS.Timeout = seconds(value)
+		default:
+			return fmt.Errorf("the broker has no setting tls.%s", key)
+		}
 	}
 	return nil
 }
