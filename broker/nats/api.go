@@ -55,7 +55,7 @@ func (a *api) request(r *request) bool {
 		e.serve(a, r)
 		return true
 	}
-	if !r.from.enqueue(func() { a.handle(e, r) }) {
+	if !r.from.enqueue(r, func() { a.handle(e, r) }) {
 		a.respond(e, r, nil, stream.ErrUnavailable)
 	}
 	return true

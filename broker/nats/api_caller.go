@@ -6,8 +6,11 @@ import (
 	"time"
 )
 
-// queueLimit is how many requests of one connection may wait; more are told to come again.
-const queueLimit = 1024
+// What of one connection's requests may wait; more are told to come again.
+const (
+	queueLimit = 1024
+	queueBytes = 8 << 20 // of subjects, headers and bodies
+)
 
 // caller is the side of a connection that makes requests to the broker itself.
 type caller struct {
@@ -17,8 +20,15 @@ type caller struct {
 	running sync.WaitGroup
 
 	mu     sync.Mutex
-	queue  []func() // guarded by mu: what is to be done, in order
-	active bool     // guarded by mu: somebody works through the queue
+	queue  []task // guarded by mu: what is to be done, in order
+	bytes  int    // guarded by mu: of the requests in the queue
+	active bool   // guarded by mu: somebody works through the queue
+}
+
+// task is a request that waits, and what answers it.
+type task struct {
+	request *request
+	do      func()
 }
 
 // newCaller makes the caller of a connection; ctx is done when the connection is, and then wait is called.
@@ -26,14 +36,16 @@ func newCaller(ctx context.Context, p peer) *caller {
 	return &caller{ctx: ctx, peer: p}
 }
 
-// enqueue lets f be called after everything that was enqueued before; false when too much waits. It does not wait.
-func (c *caller) enqueue(f func()) bool {
+// enqueue lets do be called, which answers r, after everything that was enqueued before; false when too much waits. It does
+// not wait.
+func (c *caller) enqueue(r *request, do func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) >= queueLimit {
+	if len(c.queue) >= queueLimit || len(c.queue) > 0 && c.bytes+r.size() > queueBytes {
 		return false
 	}
-	c.queue = append(c.queue, f)
+	c.queue = append(c.queue, task{r, do})
+	c.bytes += r.size()
 	if !c.active {
 		c.active = true
 		c.running.Go(c.work)
@@ -41,21 +53,29 @@ func (c *caller) enqueue(f func()) bool {
 	return true
 }
 
-// work calls what is enqueued until there is no more, or the connection is gone.
+// work does what is enqueued until there is no more, or the connection is gone.
 func (c *caller) work() {
 	for {
-		c.mu.Lock()
-		if len(c.queue) == 0 || c.ctx.Err() != nil {
-			c.active, c.queue = false, nil
-			c.mu.Unlock()
+		do, ok := c.next()
+		if !ok {
 			return
 		}
-		f := c.queue[0]
-		c.queue[0] = nil
-		c.queue = c.queue[1:]
-		c.mu.Unlock()
-		f()
+		do()
 	}
+}
+
+func (c *caller) next() (do func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 || c.ctx.Err() != nil {
+		c.active, c.queue, c.bytes = false, nil, 0
+		return nil, false
+	}
+	first := c.queue[0]
+	c.queue[0] = task{}
+	c.queue = c.queue[1:]
+	c.bytes -= first.request.size()
+	return first.do, true
 }
 
 // background runs f beside the queue.

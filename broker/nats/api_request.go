@@ -21,6 +21,9 @@ type request struct {
 	from    *caller
 }
 
+// size is how much memory it holds, about.
+func (r *request) size() int { return len(r.subject) + len(r.reply) + len(r.header) + len(r.body) }
+
 // token is the i-th token of what follows the prefix of the API, counted from 0.
 func (r *request) token(i int) string {
 	rest := strings.TrimPrefix(r.subject, apiPrefix)

@@ -198,16 +198,17 @@ func TestPublishAcknowledgements(t *testing.T) {
 func TestRequestsOfAConnectionAreAnsweredInOrder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := newCaller(ctx, nil)
+	small := &request{}
 	var order []int
 	begun, release, finished := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	c.enqueue(func() { close(begun); <-release })
+	c.enqueue(small, func() { close(begun); <-release })
 	<-begun
 	for i := range queueLimit - 1 {
-		if !c.enqueue(func() { order = append(order, i) }) {
+		if !c.enqueue(small, func() { order = append(order, i) }) {
 			t.Fatalf("request %d was refused", i)
 		}
 	}
-	c.enqueue(func() { close(finished) })
+	c.enqueue(small, func() { close(finished) })
 	close(release)
 	<-finished
 	for i, got := range order {
@@ -222,15 +223,34 @@ func TestRequestsOfAConnectionAreAnsweredInOrder(t *testing.T) {
 func TestTooManyRequestsAreRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := newCaller(ctx, nil)
+	small := &request{}
 	begun, release := make(chan struct{}), make(chan struct{})
-	c.enqueue(func() { close(begun); <-release })
+	c.enqueue(small, func() { close(begun); <-release })
 	<-begun
 	for i := range queueLimit {
-		if !c.enqueue(func() { t.Error("called after the connection was gone") }) {
+		if !c.enqueue(small, func() { t.Error("called after the connection was gone") }) {
 			t.Fatalf("request %d was refused", i)
 		}
 	}
-	if c.enqueue(func() {}) {
+	if c.enqueue(small, func() {}) {
+		t.Error("there is no limit")
+	}
+	cancel()
+	close(release)
+	c.wait()
+}
+
+func TestTooManyBytesAreRefused(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := newCaller(ctx, nil)
+	begun, release := make(chan struct{}), make(chan struct{})
+	c.enqueue(&request{}, func() { close(begun); <-release })
+	<-begun
+	large := &request{body: make([]byte, queueBytes)}
+	if !c.enqueue(large, func() {}) {
+		t.Error("a request was refused although none waits")
+	}
+	if c.enqueue(&request{subject: "s"}, func() {}) {
 		t.Error("there is no limit")
 	}
 	cancel()

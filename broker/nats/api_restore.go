@@ -77,7 +77,7 @@ func (a *api) restoreStream(r *request) (any, error) {
 
 // take takes one chunk; whoever sent it hears when there is room for the next.
 func (n *restore) take(r *request) {
-	if !r.from.enqueue(func() { n.chunk(r) }) {
+	if !r.from.enqueue(r, func() { n.chunk(r) }) {
 		_ = n.input.CloseWithError(stream.ErrUnavailable) // never fails
 	}
 }

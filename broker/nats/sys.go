@@ -105,7 +105,7 @@ func (s *system) take(r *request) bool {
 	if answer == nil {
 		return false
 	}
-	return r.from.enqueue(func() {
+	return r.from.enqueue(r, func() {
 		body, err := json.Marshal(answer(r))
 		if err == nil && r.reply != "" {
 			s.door.Answer(r.reply, "", nil, body)
