@@ -32,6 +32,7 @@ type NATSConfig struct {
 	Listen           string        `mapstructure:"listen"` // host:port
 	ServerName       string        `mapstructure:"server_name"`
 	JetStream        bool          `mapstructure:"jetstream"`
+	Domain           string        `mapstructure:"domain"` // of JetStream
 	MaxPayload       Bytes         `mapstructure:"max_payload"`
 	MaxControlLine   Bytes         `mapstructure:"max_control_line"`
 	MaxPending       Bytes         `mapstructure:"max_pending"`       // per connection

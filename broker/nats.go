@@ -23,7 +23,9 @@ func (p problemSet) nats(c NATSConfig) {
 	p.within("nats/ping_interval", c.PingInterval, 10*time.Millisecond, time.Hour)
 	p.within("nats/write_deadline", c.WriteDeadline, 10*time.Millisecond, time.Hour)
 	p.within("nats/auth/timeout", c.Auth.Timeout, 10*time.Millisecond, time.Hour)
-	p.require(!strings.ContainsAny(c.ServerName, " \t\r\n.*>;"), "nats/server_name", "%q is no single word", c.ServerName)
+	for key, word := range map[string]string{"server_name": c.ServerName, "domain": c.Domain} {
+		p.require(!strings.ContainsAny(word, " \t\r\n.*>;"), "nats/"+key, "%q is no single word", word)
+	}
 	p.within("nats/tls/timeout", c.TLS.Timeout, time.Microsecond, time.Hour)
 	p.require(c.TLS.Cert == "" || c.TLS.Key != "", "nats/tls/cert", "needs nats.tls.key")
 	for key, set := range map[string]bool{"key": c.TLS.Key != "", "ca": c.TLS.CA != "", "handshake_first": c.TLS.HandshakeFirst} {
@@ -92,6 +94,7 @@ func (b *Broker) natsOptions() (nats.Options, error) {
 		Logger:     b.logger,
 		ServerName: c.ServerName,
 		ServerID:   b.id.ClusterID,
+		Domain:     c.Domain,
 		Auth:       nats.Auth{Token: c.Auth.Token, NoAuth: c.Auth.NoAuthUser, Timeout: c.Auth.Timeout},
 		TLS:        nats.TLS{Config: encryption, First: c.TLS.HandshakeFirst, Timeout: c.TLS.Timeout},
 		Limits: nats.Limits{

@@ -36,6 +36,7 @@ type door interface {
 // identity is what the broker calls itself.
 type identity struct {
 	name, id, version, host string
+	domain                  string // of JetStream; "" for none
 }
 
 func newAPI(streams *stream.Streams, consumers *durable.Consumers, d door, server identity, logger zerolog.Logger) *api {

@@ -11,6 +11,7 @@ type accountStats struct {
 	Streams         int           `json:"streams"`
 	Consumers       int           `json:"consumers"`
 	Limits          accountLimits `json:"limits"`
+	Domain          string        `json:"domain,omitempty"`
 	API             apiStats      `json:"api"`
 }
 
@@ -38,6 +39,7 @@ func (a *api) accountInfo(*request) (any, error) { return a.stats(), nil }
 func (a *api) stats() accountStats {
 	s := accountStats{
 		Limits: accountLimits{-1, -1, -1, -1, -1, -1, -1, false},
+		Domain: a.server.domain,
 		API:    apiStats{apiLevel, a.total.Load(), a.failed.Load()},
 	}
 	for _, st := range a.streams.List("") {

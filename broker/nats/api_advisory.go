@@ -30,13 +30,14 @@ type apiAudit struct {
 	Subject  string     `json:"subject"`
 	Request  string     `json:"request,omitempty"`
 	Response string     `json:"response"`
+	Domain   string     `json:"domain,omitempty"`
 }
 
 // audit tells of an answer.
 func (a *api) audit(r *request, response []byte) {
 	const subject = advisoryPrefix + "API"
 	if a.wanted(subject) {
-		a.advise(subject, apiAudit{newEvent("api_audit"), a.server.name, r.from.peer.client(), r.subject, string(r.body), string(response)})
+		a.advise(subject, apiAudit{newEvent("api_audit"), a.server.name, r.from.peer.client(), r.subject, string(r.body), string(response), a.server.domain})
 	}
 }
 

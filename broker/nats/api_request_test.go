@@ -189,8 +189,42 @@ func TestPublishAcknowledgements(t *testing.T) {
 		{stream.Receipt{}, stream.WrongLastSequence(5),
 			`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 5"},"stream":"S","seq":0}`},
 	} {
-		if got := string(appendAck(nil, "S", c.r, c.err)); got != c.want {
+		if got := string(appendAck(nil, "S", "", c.r, c.err)); got != c.want {
 			t.Errorf("%+v, %v: %s, want %s", c.r, c.err, got, c.want)
+		}
+	}
+}
+
+func TestAcknowledgementsNameTheDomain(t *testing.T) {
+	for err, want := range map[error]string{
+		nil:              `{"stream":"S","seq":7,"domain":"D"}`,
+		stream.ErrSealed: `{"error":{"code":400,"err_code":10109,"description":"invalid operation on sealed stream"},"stream":"S","seq":0,"domain":"D"}`,
+	} {
+		if got := string(appendAck(nil, "S", "D", stream.Receipt{Sequence: 7}, err)); got != want {
+			t.Errorf("%v: %s, want %s", err, got, want)
+		}
+	}
+}
+
+func TestDomainless(t *testing.T) {
+	here := identity{domain: "D"}
+	for subject, want := range map[string]string{
+		"$JS.D.API.INFO":            "$JS.API.INFO",
+		"$JS.D.API.STREAM.INFO.S":   "$JS.API.STREAM.INFO.S",
+		"$JS.D.API.$KV.B.k":         "$KV.B.k",
+		"$JS.E.API.INFO":            "$JS.E.API.INFO",
+		"$JS.API.INFO":              "$JS.API.INFO",
+		"$JS.D.APIX":                "$JS.D.APIX",
+		"a.$JS.D.API.INFO":          "a.$JS.D.API.INFO",
+		"$JS.ACK.S.C.1.1.1.1.0":     "$JS.ACK.S.C.1.1.1.1.0",
+		"$JS.D.API.$O.B.M.x":        "$O.B.M.x",
+		"$JS.D.API.DIRECT.GET.S.$K": "$JS.API.DIRECT.GET.S.$K",
+	} {
+		if got := here.domainless(subject); got != want {
+			t.Errorf("%s means %s, want %s", subject, got, want)
+		}
+		if got := (identity{}).domainless(subject); got != subject {
+			t.Errorf("without a domain %s means %s", subject, got)
 		}
 	}
 }

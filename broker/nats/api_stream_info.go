@@ -13,6 +13,7 @@ type streamInfo struct {
 	Config  stream.Config     `json:"config"`
 	Created time.Time         `json:"created"`
 	State   streamState       `json:"state"`
+	Domain  string            `json:"domain,omitempty"`
 	Mirror  *stream.CopyInfo  `json:"mirror,omitempty"`
 	Sources []stream.CopyInfo `json:"sources,omitempty"`
 	Time    time.Time         `json:"ts"`
@@ -37,7 +38,8 @@ func (a *api) describe(s *stream.Stream) (streamInfo, error) {
 	state, err := a.state(s)
 	mirror, sources := a.streams.Copies(s)
 	return streamInfo{
-		Config: a.told(s.Config()), Created: s.Created().UTC(), State: state, Mirror: mirror, Sources: sources, Time: time.Now().UTC(),
+		Config: a.told(s.Config()), Created: s.Created().UTC(), State: state, Domain: a.server.domain,
+		Mirror: mirror, Sources: sources, Time: time.Now().UTC(),
 	}, err
 }
 

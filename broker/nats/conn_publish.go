@@ -41,15 +41,15 @@ func (c *conn) target(name []byte) *target {
 	if known := t.known[string(name)]; known != nil {
 		return known
 	}
-	s := string(name)
+	s := c.s.who.domainless(string(name))
 	found := &target{
 		subject:   s,
 		listeners: c.s.table.Match(s),
-		allowed:   c.session.Load().user.publish.has(s) && !hasPrefix(name, "_GR_.", "$GR.", "$NRG."),
+		allowed:   c.session.Load().user.publish.has(string(name)) && !hasPrefix(name, "_GR_.", "$GR.", "$NRG."),
 		literal:   subject.Literal(s),
 		service:   forBroker(s),
 	}
-	t.known[s] = found
+	t.known[string(name)] = found
 	return found
 }
 

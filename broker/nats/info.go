@@ -21,6 +21,7 @@ type serverGreeting struct {
 	MaxPayload int32  `json:"max_payload"`
 	JetStream  bool   `json:"jetstream,omitempty"`
 	Level      int    `json:"api_lvl,omitempty"`
+	Domain     string `json:"domain,omitempty"`
 	ClientID   uint64 `json:"client_id"`
 	ClientIP   string `json:"client_ip"`
 	Auth       bool   `json:"auth_required,omitempty"`
@@ -45,7 +46,7 @@ func (c *conn) info(connected bool) []byte {
 		g.TLS, g.TLSVerify = true, t.ClientAuth == tls.RequireAndVerifyClientCert
 	}
 	if c.s.streams != nil {
-		g.JetStream, g.Level = true, apiLevel
+		g.JetStream, g.Level, g.Domain = true, apiLevel, c.s.who.domain
 	}
 	if connected {
 		g.Account = account

@@ -2,6 +2,22 @@ package nats
 
 import "strings"
 
+// domainless is the subject that a publication means: clients that name JetStream's domain say $JS.DOMAIN.API for $JS.API,
+// and put that before the subjects of key-value and object stores as well.
+func (i identity) domainless(subject string) string {
+	if i.domain == "" || !strings.HasPrefix(subject, "$JS.") {
+		return subject
+	}
+	rest, ok := strings.CutPrefix(subject[len("$JS."):], i.domain+".API.")
+	switch {
+	case !ok:
+		return subject
+	case strings.HasPrefix(rest, "$KV."), strings.HasPrefix(rest, "$O."), strings.HasPrefix(rest, "$OBJ."):
+		return rest
+	}
+	return apiPrefix + rest
+}
+
 // services answer what is published to the broker itself.
 type services struct {
 	api    *api

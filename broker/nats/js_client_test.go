@@ -18,7 +18,7 @@ import (
 // serveJetStream is a server with JetStream, and a client of it.
 func serveJetStream(t *testing.T) (*house, *nats.Conn, jetstream.JetStream) {
 	t.Helper()
-	h := closedHouse(t, Options{})
+	h := closedHouse(t, Options{Domain: "D"})
 	streams, consumers, run := jetStream(t, h.Outlet(), h.Advise)
 	h.Attach(streams, consumers)
 	run()
@@ -246,6 +246,25 @@ func TestObjectsOfTheGoClient(t *testing.T) {
 	}
 	if _, err := store.PutString(ctx, "more", "x"); err == nil {
 		t.Error("a sealed store took an object")
+	}
+}
+
+func TestDomainOfTheGoClient(t *testing.T) {
+	_, nc, _ := serveJetStream(t)
+	ctx := soon(t)
+	js := must[jetstream.JetStream](t)(jetstream.NewWithDomain(nc, "D"))
+	must[jetstream.Stream](t)(js.CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}))
+	if ack := must[*jetstream.PubAck](t)(js.Publish(ctx, "s", nil)); ack.Domain != "D" {
+		t.Errorf("the acknowledgement is %+v", ack)
+	}
+	kv := must[jetstream.KeyValue](t)(js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "B"}))
+	must[uint64](t)(kv.Put(ctx, "k", []byte("v")))
+	if e := must[jetstream.KeyValueEntry](t)(kv.Get(ctx, "k")); string(e.Value()) != "v" {
+		t.Errorf("the key has %q", e.Value())
+	}
+	other := must[jetstream.JetStream](t)(jetstream.NewWithDomain(nc, "E"))
+	if _, err := other.AccountInfo(ctx); !errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+		t.Errorf("another domain: %v", err)
 	}
 }
 

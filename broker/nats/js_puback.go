@@ -10,17 +10,18 @@ import (
 // appendAck appends what a publisher hears (a PubAck): where its message is, or why it is nowhere. It is empty for a
 // message of a batch that is not committed yet. name is the stream's, in which nothing has to be escaped but what JSON
 // wants escaped.
-func appendAck(b []byte, name string, r stream.Receipt, err error) []byte {
+func appendAck(b []byte, name, domain string, r stream.Receipt, err error) []byte {
 	if err == nil && r.Pending {
 		return b
 	}
 	if err != nil {
-		return appendRefusal(b, name, err)
+		return appendRefusal(b, name, domain, err)
 	}
 	b = append(b, `{"stream":`...)
 	b = appendString(b, name)
 	b = append(b, `,"seq":`...)
 	b = strconv.AppendUint(b, r.Sequence, 10)
+	b = appendDomain(b, domain)
 	if r.Duplicate {
 		b = append(b, `,"duplicate":true`...)
 	}
@@ -37,7 +38,15 @@ func appendAck(b []byte, name string, r stream.Receipt, err error) []byte {
 	return append(b, '}')
 }
 
-func appendRefusal(b []byte, name string, err error) []byte {
+func appendDomain(b []byte, domain string) []byte {
+	if domain == "" {
+		return b
+	}
+	b = append(b, `,"domain":`...)
+	return appendString(b, domain)
+}
+
+func appendRefusal(b []byte, name, domain string, err error) []byte {
 	e := apiError(err)
 	b = append(b, `{"error":{"code":`...)
 	b = strconv.AppendInt(b, int64(e.Code), 10)
@@ -47,7 +56,8 @@ func appendRefusal(b []byte, name string, err error) []byte {
 	b = appendString(b, e.Description)
 	b = append(b, `},"stream":`...)
 	b = appendString(b, name)
-	return append(b, `,"seq":0}`...)
+	b = append(b, `,"seq":0`...)
+	return append(appendDomain(b, domain), '}')
 }
 
 // appendString appends a JSON string; plain ones, which nearly all are, as they stand.

@@ -16,7 +16,7 @@ func (a *api) store(s *stream.Stream, subject, reply string, header, data []byte
 	s.Publish(stream.Publication{Subject: subject, Header: header, Data: data, Done: func(r stream.Receipt, err error) {
 		finished()
 		if reply != "" && !s.Config().NoAck {
-			a.door.Answer(reply, "", ackHeader(err), appendAck(make([]byte, 0, ackSize), s.Name(), r, err))
+			a.door.Answer(reply, "", ackHeader(err), appendAck(make([]byte, 0, ackSize), s.Name(), a.server.domain, r, err))
 		}
 	}})
 }

@@ -11,6 +11,7 @@ type Options struct {
 	Logger     zerolog.Logger
 	ServerName string
 	ServerID   string
+	Domain     string // of JetStream, as clients may name it; "" for none
 	Auth       Auth
 	TLS        TLS
 	Limits     Limits

@@ -56,7 +56,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		o: o, log: o.Logger, logins: l, began: time.Now(), conns: map[uint64]*conn{},
-		who:     identity{name: o.ServerName, id: o.ServerID, version: speaksLike, host: host},
+		who:     identity{name: o.ServerName, id: o.ServerID, version: speaksLike, host: host, domain: o.Domain},
 		buffers: newBuffers(),
 	}
 	s.services.system = &system{door: outlet{s}, server: s.who, limits: s.o.Limits, monitor: s}
