@@ -61,7 +61,7 @@ func (a *api) snapshotStream(r *request) (any, error) {
 	if !subject.Literal(q.Deliver) || strings.HasPrefix(q.Deliver, "$JS.") || strings.HasPrefix(q.Deliver, "$SYS.") {
 		return nil, stream.ErrSnapshotDeliverSubject
 	}
-	state, err := a.state(s)
+	state, err := a.state(s, (*stream.Stream).State)
 	if err != nil {
 		return nil, stream.SnapshotFailed(err)
 	}

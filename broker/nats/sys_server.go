@@ -186,7 +186,7 @@ func (s *system) jsz(r *request) any {
 	z.jsStats, z.Streams, z.Consumers, z.Total = statsOf(a), a.Streams, a.Consumers, 1
 	account := jsAccount{Name: account, ID: account, jsStats: z.jsStats}
 	for _, st := range s.api.streams.List("") {
-		state, err := s.api.state(st)
+		state, err := s.api.state(st, (*stream.Stream).Glance)
 		if err != nil {
 			continue // it is offline
 		}

@@ -216,12 +216,12 @@ func (s *Streams) Get(name string) (*Stream, bool) {
 	return e.stream, true
 }
 
-// List returns the streams that have a subject which overlaps with filter, ordered by name; all for an empty filter.
+// List returns the streams that have a subject which overlaps with filter, ordered by name; all for an empty filter. They are
+// to look at: nothing is written into one that is a topic made through Kafka before Get or ForSubject found it.
 func (s *Streams) List(filter string) []*Stream {
 	var list []*Stream
 	for _, e := range s.current().ordered {
 		if filter == "" || wants(e.stream.Config().Subjects, filter) {
-			s.start(e)
 			list = append(list, e.stream)
 		}
 	}

@@ -444,3 +444,28 @@ func TestDamagedConfigurationIsLeftOut(t *testing.T) {
 		t.Errorf("made over it: %v", err)
 	}
 }
+
+// A look at all streams has no topic's log read.
+func TestGlance(t *testing.T) {
+	l := newLive(t)
+	l.topic("t", 1)
+	if st, err := l.List("t")[0].Glance(); st != (State{}) || err != nil {
+		t.Errorf("%+v, %v", st, err)
+	}
+	s := l.stream("t")
+	l.publish(s, "t.a", "1")
+	l.publish(s, "t.b", "2")
+	l.restart()
+	listed := l.List("t")[0]
+	st, err := listed.Glance()
+	if err != nil || st.Messages != 2 || st.First != 1 || st.Last != 2 || st.Bytes == 0 || st.Subjects != 0 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if listed.loaded.Load() {
+		t.Error("an index was made")
+	}
+	l.state(listed)
+	if st, _ := listed.Glance(); st != l.state(listed) || st.Subjects != 2 {
+		t.Errorf("%+v", st)
+	}
+}
