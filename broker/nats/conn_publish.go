@@ -111,16 +111,14 @@ func (c *conn) offer(t *target, m *publication) (bool, error) {
 	return true, c.store(st, t, m)
 }
 
-// store publishes into a stream. When too much is on its way there already, it waits, and so the client is not read.
+// store publishes into a stream. When too much is on its way there already, or the client does not read what it is
+// answered, it waits, and so the client is not read.
 func (c *conn) store(st *stream.Stream, t *target, m *publication) error {
-	const overhead = 128 // for the least that a message takes
+	const overhead = 256 // for what a message takes besides its bytes, and its answer
 	cost := min(int64(len(m.header)+len(m.data)+overhead), c.s.o.Limits.InFlight)
-	if !c.inFlight.TryAcquire(cost) {
-		c.pass.end()
-		c.pulse.hold(true)
-		err := c.inFlight.Acquire(c.alive, cost)
-		c.pulse.hold(false)
-		if err != nil {
+	eased := c.out.nearlyFull()
+	if eased != nil || !c.inFlight.TryAcquire(cost) {
+		if err := c.hold(eased, cost); err != nil {
 			return err
 		}
 	}
@@ -130,6 +128,21 @@ func (c *conn) store(st *stream.Stream, t *target, m *publication) error {
 		c.inFlight.Release(cost)
 	})
 	return nil
+}
+
+// hold waits until the client has read some of its answers, if eased is not nil, and until cost bytes may be on their way.
+func (c *conn) hold(eased <-chan struct{}, cost int64) error {
+	c.pass.end()
+	c.pulse.hold(true)
+	defer c.pulse.hold(false)
+	if eased != nil {
+		select {
+		case <-eased:
+		case <-c.alive.Done():
+			return c.alive.Err()
+		}
+	}
+	return c.inFlight.Acquire(c.alive, cost)
 }
 
 // tellNobodyListens answers a request that nobody got.

@@ -69,13 +69,25 @@ func (o *outbound) message(sub *subscription, m *publication, p *pass) (eased <-
 	if sub.max > 0 && sub.delivered >= sub.max {
 		sub.ended, end = true, true
 	}
-	if o.pending > o.limit/4*3 {
-		if o.eased == nil {
-			o.eased = make(chan struct{})
-		}
-		eased = o.eased
+	return o.full(), true, end
+}
+
+// full is what publishers wait for when nearly as much is waiting as may; nil when there is room. o.mu is held.
+func (o *outbound) full() <-chan struct{} {
+	if o.ended || o.pending <= o.limit/4*3 {
+		return nil
 	}
-	return eased, true, end
+	if o.eased == nil {
+		o.eased = make(chan struct{})
+	}
+	return o.eased
+}
+
+// nearlyFull is full for the client itself.
+func (o *outbound) nearlyFull() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.full()
 }
 
 var crlf = []byte("\r\n")

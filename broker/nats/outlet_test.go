@@ -1,7 +1,11 @@
 package nats
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +63,40 @@ func TestPublisherWaitsForTheDisk(t *testing.T) {
 	info, err := s.Info(ctx)
 	if err != nil || info.State.Msgs != messages+1 {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// A publisher that does not read its acknowledgements is not read either, before it would have to be closed.
+func TestPublisherThatDoesNotReadAcknowledgements(t *testing.T) {
+	h, js := serveStreams(t, Limits{MaxPending: 64 << 10, InFlight: 16 << 10})
+	if _, err := js.CreateStream(soon(t), jetstream.StreamConfig{Name: "S", Storage: jetstream.MemoryStorage}); err != nil {
+		t.Fatal(err)
+	}
+	r := h.dial()
+	c := h.Server.open()[1]
+	if err := errors.Join(r.Conn.(*net.TCPConn).SetReadBuffer(64<<10), c.nc.(*net.TCPConn).SetWriteBuffer(64<<10)); err != nil {
+		t.Fatal(err)
+	}
+	r.send(hello + "SUB a 1\r\n")
+	const messages = 30_000
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(r, strings.Repeat("PUB S a 0\r\n\r\n", messages))
+		sent <- err
+	}()
+	deadline := time.Now().Add(patience)
+	for held := false; !held; held = c.pulse.held.Load() && c.out.nearlyFull() != nil {
+		if time.Now().After(deadline) {
+			t.Fatal("the publisher was never held")
+		}
+	}
+	for acks := 0; acks < messages; {
+		if strings.HasPrefix(r.line(), "MSG a 1 ") {
+			acks++
+		}
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
 	}
 }
 
