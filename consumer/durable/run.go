@@ -54,7 +54,7 @@ func (c *Consumer) run(ctx context.Context) {
 
 // burst delivers until nothing more can be delivered now.
 func (r *reader) burst(ctx context.Context) {
-	r.failed = false
+	r.failed, r.ticked = false, time.Time{}
 	for ctx.Err() == nil && !r.failed {
 		w, ok, undecided := r.wants()
 		r.release()
@@ -279,11 +279,11 @@ func (r *reader) idle() (time.Duration, bool) {
 	if r.gone {
 		return 0, true
 	}
-	now := time.Now()
-	r.tick(now)
 	if r.watch() {
-		r.tick(now) // somebody may have left before it could be heard
+		return 0, false // somebody may have come or left before it could be heard
 	}
+	now := time.Now()
+	r.saveSoon(now)
 	next := earliest(r.machine.deadline(now), r.saveAt)
 	wait := noDeadline
 	if !next.IsZero() {
