@@ -246,7 +246,7 @@ func (l *Log) loadErased(found foundErased) error {
 	e := &l.erased
 	e.set, e.size, e.synced = found.set, found.size, l.bounds.End
 	e.stale = len(found.bad) > 0 || found.torn > 0
-	e.set.remove(0, l.bounds.Start)
+	e.set.remove(0, l.segments[0].base)
 	known := e.set.count
 	e.set.remove(l.bounds.End, maxBase+1<<33)
 	ahead := e.set.count < known

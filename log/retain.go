@@ -157,10 +157,11 @@ func (l *Log) moveStart(start int64) (gone []*segment, err error) {
 	if start > l.bounds.Start {
 		l.setStartLocked(start)
 	}
-	l.forgetErasedLocked(func(s *offsetSet) { s.remove(0, start) }) // not before the start is on the disk
 	keep := find(l.segments, start)
 	gone = slices.Clone(l.segments[:keep])
 	l.segments = slices.Clone(l.segments[keep:])
+	// Not up to start, since the batch there is given out as a whole; and not before the start is on the disk.
+	l.forgetErasedLocked(func(s *offsetSet) { s.remove(0, l.segments[0].base) })
 	pins := l.unpinLocked(gone)
 	l.mu.Unlock()
 	for _, p := range pins {
