@@ -141,7 +141,7 @@ func TestNothingIsLeftOfARestoreThatFails(t *testing.T) {
 		"nothing":     nil,
 		"no snapshot": []byte("this is no snapshot"),
 		"cut":         data[:len(data)/2],
-		"flipped":     flipped(data, len(data)/2),
+		"flipped":     flipped(data, 14), // the first block's checksum; elsewhere S2 may still unpack to the same bytes
 	} {
 		got := w.restore("S", config, damaged)
 		if !strings.Contains(got, `"err_code":10062`) {
