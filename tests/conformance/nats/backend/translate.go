@@ -34,6 +34,7 @@ type natsPart struct {
 	Listen       string `json:"listen"`
 	ServerName   string `json:"server_name,omitempty"`
 	JetStream    *bool  `json:"jetstream,omitempty"`
+	Domain       string `json:"domain,omitempty"`
 	MaxPayload   int64  `json:"max_payload,omitempty"`
 	MaxConns     int64  `json:"max_connections,omitempty"`
 	MaxSubs      int64  `json:"max_subscriptions,omitempty"`
@@ -176,6 +177,8 @@ func (n *natsPart) setJetStream(value any) error {
 			switch strings.ToLower(key) {
 			case "enabled":
 				on = value == true
+			case "domain":
+				n.Domain = fmt.Sprint(value)
 			case "store_dir", "max_mem", "max_file", "max_memory_store", "max_file_store":
 			default:
 				return fmt.Errorf("the broker has no setting jetstream.%s", key)
