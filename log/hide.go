@@ -6,9 +6,13 @@ import (
 	"slices"
 )
 
-// hideBytes is how much is read into memory to leave erased records out, more only for a single batch; runs of batches that
-// are at least so long and have none are given out as they lie in the file.
-const hideBytes = 64 << 10
+const (
+	// hideBytes is how much is read into memory to leave erased records out, more only for a single batch. It is what a client
+	// far away gets in one round trip.
+	hideBytes = 256 << 10
+	// wholeBytes is the length from which on a run of batches that have none is given out as it lies in the file.
+	wholeBytes = 64 << 10
+)
 
 // erasedIn copies what is erased in [from, to): errStale when the view's segment is not part of the log any more, since
 // what was taken off the disk is no longer in the list.
@@ -68,7 +72,7 @@ func (v *view) whole(run Range, first place) (Range, bool, error) {
 		if err != nil {
 			return run, false, err
 		}
-		if clean := at.from - run.Position; clean >= hideBytes {
+		if clean := at.from - run.Position; clean >= wholeBytes {
 			run, err = v.run(first, clean)
 			return run, true, err
 		}
