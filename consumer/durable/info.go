@@ -94,6 +94,9 @@ func (c *Consumer) freshen() uint64 {
 		c.machine.tick(now, c.all.outlet)
 		c.performAll(nil)
 	}
+	if c.expired || len(c.released) > 0 {
+		poke(c.wake)
+	}
 	c.mu.Unlock()
 	c.forgetDeleted(state.Deleted)
 	return c.undelivered()

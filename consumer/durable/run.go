@@ -13,6 +13,7 @@ const (
 	recountEach = 64                   // deliveries in a row, after which what is left is counted again if the stream changed
 	tickEach    = 5 * time.Millisecond // of delivering without a pause, until deadlines are looked at
 	retryEach   = time.Second          // after the stream could not be read
+	keepCursor  = 5 * time.Second      // after the last delivery: then its memory goes
 	noDeadline  = 24 * time.Hour
 )
 
@@ -253,7 +254,7 @@ func (r *reader) offer(w wanted, m message.Message) bool {
 		r.performAll(nil)
 		return false
 	}
-	r.left = left
+	r.left, r.lastRead = left, now
 	r.served++
 	r.performAll(&m)
 	return true
@@ -273,7 +274,6 @@ func (r *reader) complain(err error) {
 // is gone.
 func (r *reader) idle() (time.Duration, bool) {
 	defer r.release()
-	r.cursor = nil // lets go of its memory
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.gone {
@@ -291,6 +291,12 @@ func (r *reader) idle() (time.Duration, bool) {
 	}
 	if r.failed {
 		wait = min(wait, retryEach)
+	}
+	if r.cursor != nil {
+		wait = min(wait, keepCursor)
+		if now.Sub(r.lastRead) >= keepCursor {
+			r.cursor = nil
+		}
 	}
 	r.served = 0
 	return wait, false
