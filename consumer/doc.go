@@ -11,6 +11,9 @@
 // machine answers them, and saves. What it needs of a machine is in machine.go. A group without members changes its type
 // when a client of the other one comes; its offsets stay.
 //
+// Durable consumers of NATS clients stand in the same table (durables.go): they are kept by package consumer/durable, and
+// here they are listed, described, moved and deleted.
+//
 // # Locks
 //
 // Groups.mu guards the map of entries and entry.mu one group. Groups.mu is taken before entry.mu; alarms.mu, store.mu and

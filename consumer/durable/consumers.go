@@ -60,6 +60,7 @@ func (cs *Consumers) Run(ctx context.Context) error {
 	saving, saved := context.WithCancel(context.WithoutCancel(ctx))
 	var saver, loops errgroup.Group
 	saver.Go(func() error { cs.store.Run(saving); return nil })
+	loops.Go(func() error { cs.sweepAll(ctx); return nil })
 	for ctx.Err() == nil {
 		for _, c := range cs.takeStarting() {
 			loops.Go(func() error { c.run(ctx); return nil })

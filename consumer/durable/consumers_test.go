@@ -312,3 +312,28 @@ func TestResetAndPause(t *testing.T) {
 	}
 	w.got("in", "s.b #2x1 left 1")
 }
+
+// A crash between an acknowledgement and the removal of its message leaves nothing behind.
+func TestWhatACrashLeftIsSwept(t *testing.T) {
+	for _, retention := range []stream.Retention{stream.Interest, stream.WorkQueue} {
+		t.Run(string(retention), func(t *testing.T) {
+			w := newWorld(t)
+			s := w.stream(stream.Config{Name: "S", Subjects: []string{"s.>"}, Retention: retention})
+			c := w.consumer(`{"durable_name":"c","ack_policy":"explicit","filter_subject":"s.a"}`)
+			if retention == stream.Interest {
+				w.consumer(`{"durable_name":"d","ack_policy":"explicit","filter_subject":"s.b"}`)
+			}
+			w.publish(s, "s.a", "s.b", "s.a")
+			w.outlet.listen("in", true)
+			c.Pull("in", []byte("1"))
+			w.until(func() bool { return c.Info().NumAckPending == 1 }, func() string { return "not delivered" })
+			c.mu.Lock()
+			c.machine.keep = false // the stream is not told
+			c.mu.Unlock()
+			w.acked(w.outlet.replies("in")[0], "")
+			w.restart()
+			s, _ = w.streams.Get("S")
+			w.until(func() bool { return messages(t, s) == 2 }, func() string { return fmt.Sprint(messages(t, s), " messages") })
+		})
+	}
+}

@@ -1,6 +1,8 @@
 package durable
 
 import (
+	"context"
+	"maps"
 	"slices"
 
 	"brokerd/topic/stream"
@@ -61,8 +63,10 @@ func (cs *Consumers) sweep(s *stream.Stream) {
 	consumers := cs.List(s.Name())
 	var useless []uint64
 	for seq, ok := s.Next(state.First, nil); ok && seq <= state.Last; seq, ok = s.Next(seq+1, nil) {
-		needed := config.Retention == stream.WorkQueue && !slices.ContainsFunc(consumers, func(c *Consumer) bool { return c.finished(seq) }) ||
-			slices.ContainsFunc(consumers, func(c *Consumer) bool { return c.needs(seq) })
+		needed := slices.ContainsFunc(consumers, func(c *Consumer) bool { return c.needs(seq) })
+		if config.Retention == stream.WorkQueue { // what nobody has taken yet stays
+			needed = needed || !slices.ContainsFunc(consumers, func(c *Consumer) bool { return c.finished(seq) })
+		}
 		if !needed {
 			useless = append(useless, seq)
 		}
@@ -72,6 +76,18 @@ func (cs *Consumers) sweep(s *stream.Stream) {
 		}
 	}
 	s.Acknowledged(useless...)
+}
+
+// sweepAll removes what a crash left behind.
+func (cs *Consumers) sweepAll(ctx context.Context) {
+	cs.mu.RLock()
+	names := slices.Collect(maps.Keys(cs.byStream))
+	cs.mu.RUnlock()
+	for _, name := range names {
+		if s, ok := cs.streams.Get(name); ok && ctx.Err() == nil && s.Config().Retention != stream.Limits {
+			cs.sweep(s)
+		}
+	}
 }
 
 // finished says that the consumer was given a message and is done with it.

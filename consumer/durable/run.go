@@ -20,12 +20,13 @@ const (
 // reader is what the loop of a consumer knows of its stream, and of its own work.
 type reader struct {
 	*Consumer
-	cursor *stream.Cursor // nil while nothing is read
-	stale  bool           // the stream changed since the messages were counted
-	left   uint64         // messages that the consumer was not given
-	served int            // deliveries since they were counted
-	ticked time.Time      // when deadlines were last looked at
-	failed bool           // the stream could not be read
+	cursor   *stream.Cursor // nil while nothing is read
+	stale    bool           // the stream changed since the messages were counted
+	left     uint64         // messages that the consumer was not given
+	served   int            // deliveries since they were counted
+	ticked   time.Time      // when deadlines were last looked at
+	lastRead time.Time      // when a message was last delivered
+	failed   bool           // the stream could not be read
 }
 
 // run delivers until the consumer is deleted, or ctx is done.
