@@ -116,6 +116,7 @@ type TopicConfig struct {
 	RetentionCheck   time.Duration `mapstructure:"retention_check"`
 	CompactionCheck  time.Duration `mapstructure:"compaction_check"`
 	CompactionMemory Bytes         `mapstructure:"compaction_memory"`
+	MemoryLimit      Bytes         `mapstructure:"memory_limit"` // of all topics that are kept in memory
 	ProducerIDExpiry time.Duration `mapstructure:"producer_id_expiry"`
 }
 
@@ -171,6 +172,7 @@ func Default() Config {
 			RetentionCheck:   10 * time.Second,
 			CompactionCheck:  15 * time.Second,
 			CompactionMemory: 64 << 20,
+			MemoryLimit:      1 << 30,
 			ProducerIDExpiry: 24 * time.Hour,
 		},
 		Group: GroupConfig{

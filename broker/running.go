@@ -176,6 +176,7 @@ func (b *Broker) topicOptions(c *log.Committer, f *log.Files) topic.Options {
 
 		CompactEach:   b.config.Topic.CompactionCheck,
 		CompactMemory: int64(b.config.Topic.CompactionMemory),
+		MemoryLimit:   int64(b.config.Topic.MemoryLimit),
 	}
 }
 

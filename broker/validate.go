@@ -38,6 +38,7 @@ func (c Config) problems() map[string]string {
 	p.within("topic/retention_check", c.Topic.RetentionCheck, 100*time.Millisecond, 24*time.Hour)
 	p.within("topic/compaction_check", c.Topic.CompactionCheck, 100*time.Millisecond, 24*time.Hour)
 	p.between("topic/compaction_memory", int64(c.Topic.CompactionMemory), 64<<10, 64<<30)
+	p.between("topic/memory_limit", int64(c.Topic.MemoryLimit), 1<<20, 1<<40)
 	p.within("topic/producer_id_expiry", c.Topic.ProducerIDExpiry, time.Second, 365*24*time.Hour)
 
 	p.within("group/initial_rebalance_delay", c.Group.InitialRebalanceDelay, 0, 10*time.Minute)
