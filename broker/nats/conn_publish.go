@@ -21,13 +21,14 @@ type target struct {
 	service   bool // it is the broker's own
 }
 
-// targetsLimit is how many subjects a connection remembers.
-const targetsLimit = 1024
+// targetsLimit is about how many bytes a connection takes to remember targets.
+const targetsLimit = 256 << 10
 
 // targets remembers what is known of the subjects that one client publishes to, as long as no subscription changes.
 type targets struct {
 	version uint64
 	known   map[string]*target
+	size    int // bytes, about
 }
 
 func (t *targets) forget() { t.known = nil }
@@ -35,8 +36,8 @@ func (t *targets) forget() { t.known = nil }
 // target finds out about a subject.
 func (c *conn) target(name []byte) *target {
 	t := &c.targets
-	if v := c.s.table.Version(); v != t.version || t.known == nil || len(t.known) >= targetsLimit {
-		t.version, t.known = v, map[string]*target{}
+	if v := c.s.table.Version(); v != t.version || t.known == nil || t.size >= targetsLimit {
+		t.version, t.known, t.size = v, map[string]*target{}, 0
 	}
 	if known := t.known[string(name)]; known != nil {
 		return known
@@ -50,7 +51,18 @@ func (c *conn) target(name []byte) *target {
 		service:   forBroker(s),
 	}
 	t.known[string(name)] = found
+	t.size += found.size()
 	return found
+}
+
+// size is about how many bytes the target takes.
+func (t *target) size() int {
+	const each, listener = 160, 8
+	n := len(t.listeners.Plain)
+	for _, q := range t.listeners.Queues {
+		n += len(q.Members)
+	}
+	return each + 2*len(t.subject) + n*listener
 }
 
 // hasPrefix says that s begins with one of the prefixes.

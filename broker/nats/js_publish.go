@@ -10,11 +10,11 @@ import (
 const ackSize = 96
 
 // store publishes a message into a stream, and acknowledges it on reply when it is durable, or refused. Header and data are
-// copied before it returns. finished is called once, when it is decided what becomes of the message; until then its bytes
-// are in flight. It does not wait for the disk.
+// copied before it returns. finished is called once, when it is decided what becomes of the message and the answer is
+// on its way; until then its bytes are in flight. It does not wait for the disk.
 func (a *api) store(s *stream.Stream, subject, reply string, header, data []byte, finished func()) {
 	s.Publish(stream.Publication{Subject: subject, Header: header, Data: data, Done: func(r stream.Receipt, err error) {
-		finished()
+		defer finished() // after the answer is on its way: when the broker stops it waits for that
 		if reply != "" && !s.Config().NoAck {
 			a.door.Answer(reply, "", ackHeader(err), appendAck(make([]byte, 0, ackSize), s.Name(), a.server.domain, r, err))
 		}
