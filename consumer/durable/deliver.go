@@ -129,7 +129,7 @@ func (m *machine) tick(now time.Time, to clients) {
 // requeue makes what is due wait for its next delivery, in the order of the stream, or gives it up.
 func (m *machine) requeue(now time.Time) {
 	list := m.pending.takeDue(now)
-	if len(list) > 0 {
+	if len(list) > 0 && !m.config.push() {
 		m.last.used = now // up to now, somebody may have been at work
 	}
 	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.stream, b.stream) })
@@ -157,6 +157,9 @@ func (m *machine) inactiveAt() time.Time {
 		return time.Time{}
 	}
 	used := m.last.used
+	if m.config.push() { // who does not listen any more is not at work either
+		return used.Add(m.config.InactiveThreshold)
+	}
 	if latest := m.pending.latest(); latest.After(used) {
 		used = latest
 	}
