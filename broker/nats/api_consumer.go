@@ -96,6 +96,7 @@ func (a *api) addConsumer(q consumerRequest) (any, error) {
 		return nil, stream.ErrStreamNotFound
 	}
 	q.Config.Metadata = withoutVersions(q.Config.Metadata)
+	flush(s)
 	c, err := a.consumers.Create(s.Name(), q.Config, q.Action)
 	if err != nil {
 		return nil, err

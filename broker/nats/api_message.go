@@ -45,7 +45,7 @@ func (a *api) getMessage(r *request) (any, error) {
 	if q.Batch > 0 || q.MaxBytes > 0 || !q.names() || q.contradicts() {
 		return nil, stream.ErrBadRequest
 	}
-	s, err := a.stream(r, 3)
+	s, err := a.flushed(r, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (a *api) deleteMessage(r *request) (any, error) {
 	if err := r.lenient(&q); err != nil {
 		return nil, err
 	}
-	s, err := a.stream(r, 3)
+	s, err := a.flushed(r, 3)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (a *api) snapshotStream(r *request) (any, error) {
 	if r.empty() {
 		return nil, stream.ErrBadRequest
 	}
-	s, err := a.stream(r, 2)
+	s, err := a.flushed(r, 2)
 	if err != nil {
 		return nil, err
 	}

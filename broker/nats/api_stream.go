@@ -1,8 +1,10 @@
 package nats
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"brokerd/topic/stream"
 )
@@ -80,6 +82,24 @@ func (a *api) stream(r *request, i int) (*stream.Stream, error) {
 	return s, nil
 }
 
+// flushLimit bounds the wait for what was published before a request.
+const flushLimit = 2 * time.Second
+
+// flushed is stream, when everything that was published before the request can be read.
+func (a *api) flushed(r *request, i int) (*stream.Stream, error) {
+	s, err := a.stream(r, i)
+	if err == nil {
+		flush(s)
+	}
+	return s, err
+}
+
+func flush(s *stream.Stream) {
+	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
+	defer cancel()
+	s.Flush(ctx)
+}
+
 func (a *api) deleteStream(r *request) (any, error) {
 	if !r.empty() {
 		return nil, stream.ErrNotEmptyRequest
@@ -113,7 +133,7 @@ func (a *api) purgeStream(r *request) (any, error) {
 	if q.Below > 0 && q.Keep > 0 {
 		return nil, stream.ErrBadRequest
 	}
-	s, err := a.stream(r, 2)
+	s, err := a.flushed(r, 2)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,9 @@ type streamState struct {
 }
 
 // describe tells about a stream as it is now.
-func (a *api) describe(s *stream.Stream) (streamInfo, error) { return a.describeWith(s, (*stream.Stream).State) }
+func (a *api) describe(s *stream.Stream) (streamInfo, error) {
+	return a.describeWith(s, (*stream.Stream).State)
+}
 
 func (a *api) describeWith(s *stream.Stream, look func(*stream.Stream) (stream.State, error)) (streamInfo, error) {
 	state, err := a.state(s, look)
@@ -136,7 +138,7 @@ func (a *api) streamInfo(r *request) (any, error) {
 	if err := r.optional(&q); err != nil {
 		return nil, err
 	}
-	s, err := a.stream(r, 2)
+	s, err := a.flushed(r, 2)
 	if err != nil {
 		return nil, err
 	}
