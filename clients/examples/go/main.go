@@ -1,16 +1,16 @@
-// Command go shows the package clients/go: it publishes its own source, a line a message, reads it in a group, and replays a
-// part of it. Kafka clients see the same lines in a topic of the same name.
+// Command go shows the package clients/go: it publishes what it was built from, a line a message, reads it in a group, and
+// replays a part of it. Kafka clients see the same lines in a topic of the same name.
 //
 //	go run ./clients/examples/go [-nats nats://127.0.0.1:4222]
 package main
 
 import (
 	"context"
-	_ "embed"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -19,9 +19,6 @@ import (
 
 	client "brokerd/clients/go"
 )
-
-//go:embed main.go
-var source string
 
 func main() {
 	url := flag.String("nats", nats.DefaultURL, "the broker's NATS `address`")
@@ -63,9 +60,10 @@ func publish(ctx context.Context, nc *nats.Conn, name string) error {
 	if err != nil {
 		return err
 	}
+	about, _ := debug.ReadBuildInfo()
 	n := 0
-	for line := range strings.Lines(source) {
-		m := &nats.Msg{Subject: name + "." + kind(line), Data: []byte(line)}
+	for line := range strings.Lines(about.String()) { // "dep", a module, its version and hash; and such
+		m := &nats.Msg{Subject: name + "." + strings.Fields(line)[0], Data: []byte(line)}
 		if _, err := p.Publish(ctx, m); err != nil {
 			return err
 		}
@@ -74,23 +72,13 @@ func publish(ctx context.Context, nc *nats.Conn, name string) error {
 	if err := p.Close(ctx); err != nil { // waits for all answers
 		return err
 	}
-	fmt.Printf("published %d lines of my source\n", n)
+	fmt.Printf("published %d lines about this program\n", n)
 	return nil
 }
 
-func kind(line string) string {
-	switch line = strings.TrimSpace(line); {
-	case line == "":
-		return "blank"
-	case strings.HasPrefix(line, "//"):
-		return "comment"
-	}
-	return "code"
-}
-
-// consume reads the comments: it acknowledges one alone, gives one back for a moment, and the rest with one call.
+// consume reads the modules: it acknowledges one alone, gives one back for a moment, and the rest with one call.
 func consume(ctx context.Context, nc *nats.Conn, name string) error {
-	g, err := client.JoinGroup(ctx, nc, client.GroupConfig{Stream: name, Group: "readers", Subjects: []string{name + ".comment"}})
+	g, err := client.JoinGroup(ctx, nc, client.GroupConfig{Stream: name, Group: "readers", Subjects: []string{name + ".dep"}})
 	if err != nil {
 		return err
 	}

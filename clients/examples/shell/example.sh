@@ -39,4 +39,4 @@ same "$(kcat -C -b "$kafka" -t "KV_bucket-$$" -o beginning -e -q -Z -f '%k=%s ')
   "\$KV.bucket-$$.colour=blue \$KV.bucket-$$.colour=green \$KV.bucket-$$.colour=NULL "
 
 step nats stream rm "$topic" --force
-step nats kv rm "bucket-$$" --force
+step nats kv del "bucket-$$" --force
