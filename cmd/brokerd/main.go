@@ -22,9 +22,9 @@ const (
 	exitRefused = 3 // the data directory is in use, or of a newer format
 )
 
-const rootHelp = `brokerd is a durable message log that Kafka clients read and write.
+const rootHelp = `brokerd is a durable message log that Kafka and NATS clients read and write.
 
-"brokerd serve" runs the broker. The other commands are tools that speak to a
+"brokerd serve" runs the broker, "brokerd demo" shows what it does. The other commands are tools that speak to a
 running broker (topic, produce, consume, group) or read a stopped one's files
 (log).
 
@@ -78,7 +78,7 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 	started := false
 	root = &cobra.Command{
 		Use:              "brokerd",
-		Short:            "A durable message log for Kafka clients",
+		Short:            "A durable message log for Kafka and NATS clients",
 		Long:             rootHelp,
 		SilenceUsage:     true,
 		SilenceErrors:    true,
@@ -86,6 +86,7 @@ func newRoot() (root *cobra.Command, begun func() bool) {
 	}
 	root.AddCommand(
 		newServe(),
+		newDemo(),
 		newTopicCommand(),
 		newProduceCommand(),
 		newConsumeCommand(),
