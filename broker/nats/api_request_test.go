@@ -24,7 +24,7 @@ func TestTokensOfARequest(t *testing.T) {
 }
 
 func TestRequiredLevel(t *testing.T) {
-	for value, tooNew := range map[string]bool{"": false, "0": false, "2": false, "3": true, "x": true} {
+	for value, tooNew := range map[string]bool{"": false, "0": false, "4": false, "5": true, "x": true} {
 		r := &request{header: []byte("NATS/1.0\r\nNats-Required-Api-Level: " + value + "\r\n\r\n")}
 		if got := r.tooNew(); got != tooNew {
 			t.Errorf("level %q: %v", value, got)

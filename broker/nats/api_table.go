@@ -13,8 +13,8 @@ const (
 	typePrefix = "io.nats.jetstream.api.v1."
 )
 
-// apiLevel is what the API can do (ADR-44): 2 is what nats-server 2.12 can.
-const apiLevel = 2
+// apiLevel is what the API can do (ADR-44): 4 is what nats-server 2.14 can.
+const apiLevel = 4
 
 // endpoint is one kind of request.
 type endpoint struct {

@@ -205,15 +205,12 @@ func (d *draft) markers() error {
 	return nil
 }
 
-// schedules also refuses fast batches, which are left out: to accept them would promise what is not done.
 func (d *draft) schedules() error {
 	switch {
 	case d.Schedules && d.Discard == DiscardNew:
 		return invalid("message scheduling cannot use discard new")
 	case d.Schedules && !d.AllowRollup && d.pedantic:
 		return invalid("message scheduling cannot be set if roll-ups are disabled")
-	case d.AllowBatched:
-		return invalid("fast batch publishing is not supported by this server")
 	}
 	if d.Schedules && !d.AllowRollup {
 		d.AllowRollup, d.DenyPurge = true, false

@@ -25,6 +25,8 @@ func (d *draft) mirroring() error {
 		return ErrMirrorCounters
 	case d.AllowAtomic:
 		return ErrMirrorAtomic
+	case d.AllowBatched:
+		return ErrMirrorBatched
 	case d.Schedules:
 		return ErrMirrorSchedules
 	case m.Consumer != nil:

@@ -115,7 +115,7 @@ func TestConfigsRefused(t *testing.T) {
 		`{"name":"B","allow_msg_schedules":true,"discard":"new"}`:                                "500 10052 message scheduling cannot use discard new",
 		`{"name":"B","allow_msg_schedules":true,"mirror":{"name":"A"}}`:                          "400 10186 stream mirrors can not also schedule messages",
 		`{"name":"B","allow_msg_schedules":true,"sources":[{"name":"A"}]}`:                       "400 10187 stream source can not also schedule messages",
-		`{"name":"B","allow_batched":true}`:                                                      "500 10052 fast batch publishing is not supported by this server",
+		`{"name":"B","allow_batched":true,"mirror":{"name":"A"}}`:                                "400 10209 stream mirrors can not also use batch publishing",
 		`{"name":"B","mirror":{"name":"A","external":{"api":"$JS.x.API","deliver":""}}}`:         "500 10052 streams of other accounts and domains are not supported by this server",
 		`{"name":"B","sources":[{"name":"A","external":{"api":"$JS.x.API","deliver":""}}]}`:      "500 10052 streams of other accounts and domains are not supported by this server",
 		`{"name":"B","sources":[{"name":"A","consumer":{"name":"c","deliver_subject":"d"}}]}`:    "400 10215 stream source consumer config is invalid",

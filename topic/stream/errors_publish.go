@@ -86,6 +86,14 @@ var (
 var (
 	// ErrBatchDisabled: there is no fast batch publishing.
 	ErrBatchDisabled = &Error{400, 10205, "batch publish is disabled"}
+	// ErrBatchPattern: the reply subject of a fast batch's message does not say what it is.
+	ErrBatchPattern = &Error{400, 10206, "batch publish pattern is invalid"}
+	// ErrBatchID: the id of a fast batch is longer than 64 bytes.
+	ErrBatchID = &Error{400, 10207, "batch publish ID is invalid"}
+	// ErrBatchUnknown: the fast batch was not begun, or it has ended.
+	ErrBatchUnknown = &Error{400, 10208, "batch publish ID unknown"}
+	// ErrBatchTooMany: as many fast batches are open as may be.
+	ErrBatchTooMany = &Error{429, 10211, "batch publish too many inflight"}
 )
 
 // WrongLastID refuses Nats-Expected-Last-Msg-Id, and tells the id that is the last.

@@ -29,6 +29,7 @@ func (s *Stream) expire() time.Duration {
 		timedOut = dropped
 		return nil
 	})
+	s.fast.idle(time.Now())
 	if err != nil {
 		return time.Hour
 	}

@@ -15,6 +15,9 @@ type Publication struct {
 	Subject string
 	Header  []byte // the header block; nil for none
 	Data    []byte
+	Reply   string // where answers go; it says what a message is in a fast batch (IsFast)
+	// Flow, if set, is called with answers of a fast batch that are on the way; each is a JSON object. It does not wait.
+	Flow func(answer []byte)
 	// Done, if set, is called once: when the message is durable and can be read, or with the reason why it never will be.
 	// Calls for one stream come in the order of the sequences. It does not wait.
 	Done func(Receipt, error)
@@ -28,6 +31,7 @@ type Receipt struct {
 	Count     int
 	Pending   bool   // atomic batches: accepted, nothing is stored yet; acknowledged by an empty message
 	Value     string // counters: the new value
+	Silent    bool   // fast batches: it is not acknowledged by itself
 }
 
 // batchBytes is how much is collected before it is written as a batch, without waiting for the sync that goes on.
@@ -41,6 +45,10 @@ var errMirrored = errors.New("the stream is a mirror: nothing is published into 
 // the stream may hold it fails with code 10167.
 func (s *Stream) Publish(p Publication) {
 	m := incoming{Publication: p, headers: parseHeaders(p.Header)}
+	if IsFast(p.Reply) {
+		s.publishFast(&m)
+		return
+	}
 	var now Receipt
 	var err error
 	if m.headers.batch != "" {

@@ -31,6 +31,7 @@ type Stream struct {
 
 	acks     acks
 	open     openBatches
+	fast     fastBatches
 	watchers watchers
 	work     chan struct{} // room for one: there is something for run to do
 	front    chan struct{} // room for one: the log begins before the oldest message

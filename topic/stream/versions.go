@@ -21,6 +21,8 @@ func withoutVersions(metadata map[string]string) map[string]string {
 // Level is the lowest level of JetStream's API that knows of everything in the configuration (ADR-44).
 func (c Config) Level() int {
 	switch {
+	case c.AllowBatched:
+		return 4
 	case c.AllowCounter, c.AllowAtomic, c.Schedules, c.PersistMode == PersistAsync:
 		return 2
 	case c.AllowTTL, c.MarkerTTL > 0:
