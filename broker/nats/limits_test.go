@@ -28,7 +28,7 @@ func TestTooManySubscriptions(t *testing.T) {
 }
 
 func TestClientsThatDoNotAnswerAreStale(t *testing.T) {
-	h := serveHere(t, Options{Limits: Limits{PingInterval: 20 * time.Millisecond}})
+	h := serveHere(t, Options{Limits: Limits{PingInterval: 100 * time.Millisecond}})
 	for name, text := range map[string]string{"introduced": hello + "PING\r\n", "silent": ""} {
 		r := h.dial()
 		r.send(text)
@@ -38,7 +38,7 @@ func TestClientsThatDoNotAnswerAreStale(t *testing.T) {
 		}
 	}
 	nc := h.connect() // answers
-	deadline := time.Now().Add(200 * time.Millisecond)
+	deadline := time.Now().Add(400 * time.Millisecond)
 	for time.Now().Before(deadline) {
 		if err := nc.FlushTimeout(patience); err != nil {
 			t.Fatal(err)
