@@ -70,6 +70,8 @@ type NATSUser struct {
 	NKey      string         `mapstructure:"nkey"`
 	Publish   NATSPermission `mapstructure:"publish"`
 	Subscribe NATSPermission `mapstructure:"subscribe"`
+
+	NoJetStream bool `mapstructure:"no_jetstream"`
 }
 
 // NATSPermission is the subjects that a user may use: those allowed, all if none is named, but those denied.

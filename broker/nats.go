@@ -119,6 +119,8 @@ func (b *Broker) natsOptions() (nats.Options, error) {
 			Name: u.User, Password: u.Password, NKey: u.NKey,
 			Publish:   nats.Permission(u.Publish),
 			Subscribe: nats.Permission(u.Subscribe),
+
+			NoJetStream: u.NoJetStream,
 		})
 	}
 	return o, nil

@@ -49,7 +49,7 @@ func newAPI(streams *stream.Streams, consumers *durable.Consumers, d door, serve
 // request starts to answer a request of the API.
 func (a *api) request(r *request) bool {
 	e := a.endpoint(r)
-	if e == nil || e.there != nil && !e.there(a, r) {
+	if e == nil || e.there != nil && (r.from.peer.barred() || !e.there(a, r)) {
 		return false
 	}
 	if e.inline {
@@ -65,6 +65,10 @@ func (a *api) request(r *request) bool {
 func (a *api) handle(e *endpoint, r *request) {
 	if e.serve != nil {
 		e.serve(a, r)
+		return
+	}
+	if r.from.peer.barred() {
+		a.respond(e, r, nil, stream.ErrNotEnabledForAccount)
 		return
 	}
 	if r.tooNew() {

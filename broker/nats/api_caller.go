@@ -88,6 +88,7 @@ func (c *caller) wait() { c.running.Wait() }
 type peer interface {
 	client() clientInfo
 	user() userInfo
+	barred() bool // from JetStream
 }
 
 // clientInfo is what advisories tell about a client.

@@ -101,6 +101,7 @@ type nobody struct{}
 
 func (nobody) client() clientInfo        { return clientInfo{Account: account, Name: "test"} }
 func (nobody) user() userInfo            { return infoOf(User{}) }
+func (nobody) barred() bool              { return false }
 func (nobody) counts() counts            { return counts{Start: time.Now()} }
 func (nobody) connections() []connection { return nil }
 

@@ -115,5 +115,11 @@ func (c *conn) user() userInfo {
 	return infoOf(s.user.User)
 }
 
+// barred implements peer.
+func (c *conn) barred() bool {
+	s := c.session.Load()
+	return s != nil && s.user.NoJetStream
+}
+
 // label is what the user is called.
 func (u *user) label() string { return or(u.Name, u.NKey) }

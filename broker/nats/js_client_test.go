@@ -268,6 +268,24 @@ func TestDomainOfTheGoClient(t *testing.T) {
 	}
 }
 
+func TestUserWithoutJetStream(t *testing.T) {
+	h := closedHouse(t, Options{Auth: Auth{Users: []User{{Name: "all"}, {Name: "core", NoJetStream: true}}}})
+	streams, consumers, run := jetStream(t, h.Outlet(), h.Advise)
+	h.Attach(streams, consumers)
+	run()
+	h.open()
+	ctx := soon(t)
+	all := must[jetstream.JetStream](t)(jetstream.New(h.connect(nats.UserInfo("all", ""))))
+	must[jetstream.Stream](t)(all.CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, AllowDirect: true}))
+	core := must[jetstream.JetStream](t)(jetstream.New(h.connect(nats.UserInfo("core", ""))))
+	if _, err := core.AccountInfo(ctx); !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		t.Errorf("the account: %v", err)
+	}
+	if _, err := core.Stream(ctx, "S"); !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		t.Errorf("a stream: %v", err)
+	}
+}
+
 // A stream keeps the advisories about everybody, itself included, and does not go round in circles.
 func TestAStreamOfAdvisories(t *testing.T) {
 	_, nc, js := serveJetStream(t)

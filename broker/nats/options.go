@@ -31,6 +31,7 @@ type User struct {
 	NKey           string // public key
 	Publish        Permission
 	Subscribe      Permission
+	NoJetStream    bool // requests to JetStream's API are refused
 }
 
 // Permission is a set of subjects: those that Allow has (all when it is empty) without those that Deny has. For

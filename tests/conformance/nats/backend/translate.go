@@ -65,6 +65,8 @@ type user struct {
 	NKey      string      `json:"nkey,omitempty"`
 	Publish   *permission `json:"publish,omitempty"`
 	Subscribe *permission `json:"subscribe,omitempty"`
+
+	NoJetStream bool `json:"no_jetstream,omitempty"`
 }
 
 type permission struct {
@@ -219,6 +221,7 @@ func (n *natsPart) setAuthorization(auth map[string]any) error {
 // setAccounts takes the users of all accounts; they share one space of subjects.
 func (n *natsPart) setAccounts(accounts map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
+		first, jetStream := len(n.Auth.Users), false
 		for key, value := range block(accounts[name]) {
 			switch strings.ToLower(key) {
 			case "users":
@@ -229,9 +232,13 @@ func (n *natsPart) setAccounts(accounts map[string]any) error {
 				if _, limits := value.(map[string]any); limits {
 					return fmt.Errorf("the broker has no limits of accounts")
 				}
+				jetStream = value == true || value == "enabled" || value == "enable"
 			default:
 				return fmt.Errorf("the broker has no accounts with %s", key)
 			}
+		}
+		for i := range n.Auth.Users[first:] {
+			n.Auth.Users[first+i].NoJetStream = !jetStream
 		}
 	}
 	return nil
