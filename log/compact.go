@@ -184,6 +184,7 @@ func (c *compactor) collect(keys *keyMap, pieces []piece, from int64) error {
 		if p.end <= from {
 			continue
 		}
+		erased := c.log.erasedIn(p.base, p.end)
 		err := c.walk(p, func(file *openFile, st stretch, _ *stretch) error {
 			if st.header == nil || st.next <= from || st.header.Control() {
 				return nil
@@ -192,7 +193,6 @@ func (c *compactor) collect(keys *keyMap, pieces []piece, from int64) error {
 			if err != nil {
 				return err
 			}
-			erased := c.log.erasedIn(b.BaseOffset(), b.LastOffset()+1)
 			return c.collectBatch(keys, b, from, erased)
 		})
 		if errors.Is(err, errFull) {

@@ -10,7 +10,7 @@ import (
 const (
 	erasedSlack = 64 << 10                    // a file this much larger than need be is left as it is
 	blockCost   = erasureFixed + blockWords*8 // bytes of a block in the file, at most
-	erasedStep  = 16 << 10                    // offsets looked at by Erased without letting go of the lock
+	erasedStep  = 16 << 10                    // offsets worked on without letting go of the lock
 )
 
 // erasures are the records that were deleted one by one (FORMAT.md, "Erased records"). Log.mu guards them.
@@ -29,16 +29,32 @@ type erasures struct {
 // ignored. Errors: ErrNoSpace and ErrTooManyFiles, after which the records are erased but not durably, and it may be tried
 // again; ErrFailed, ErrClosed.
 func (l *Log) Erase(offsets []int64, sync bool) error {
-	last, err := l.markErased(offsets, sync)
-	if err != nil || !sync {
-		return err
+	last := int64(-1)
+	for part := range slices.Chunk(offsets, erasedStep) {
+		newest, err := l.markErased(part, sync)
+		if err != nil {
+			return err
+		}
+		last = max(last, newest)
+	}
+	if !sync {
+		return nil
 	}
 	if err := l.waitSynced(last); err != nil {
 		return err
 	}
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
+	if l.isClosed() { // Close has written it, Remove has not
+		return ErrClosed
+	}
 	return l.writeErased()
+}
+
+func (l *Log) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == closed
 }
 
 // markErased hides records from readers, and returns the last one.
