@@ -97,12 +97,20 @@ func (a *api) addConsumer(q consumerRequest) (any, error) {
 	}
 	q.Config.Metadata = withoutVersions(q.Config.Metadata)
 	flush(s)
-	c, err := a.consumers.Create(s.Name(), q.Config, q.Action)
+	c, begin, err := a.consumers.CreateHeld(s.Name(), q.Config, q.Action)
 	if err != nil {
 		return nil, err
 	}
-	return a.toldConsumer(c.Info()), nil
+	return createdConsumer{a.toldConsumer(c.Info()), begin}, nil
 }
+
+// createdConsumer is what a consumer is told to be when it was made. It begins to deliver after the answer.
+type createdConsumer struct {
+	durable.Info
+	begin func()
+}
+
+func (c createdConsumer) follow() { c.begin() }
 
 type consumerNames struct {
 	page

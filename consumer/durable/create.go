@@ -24,38 +24,49 @@ const ephemeralName = 8
 // Create makes a consumer, or updates one, after it has checked and completed the configuration. When it returns, a durable
 // one survives a crash. Errors: *stream.Error.
 func (cs *Consumers) Create(streamName string, c Config, a Action) (*Consumer, error) {
+	made, begin, err := cs.CreateHeld(streamName, c, a)
+	if err == nil {
+		begin()
+	}
+	return made, err
+}
+
+// CreateHeld is Create, but that a new consumer delivers nothing before begin is called: then the answer to who made it comes
+// before the first message.
+func (cs *Consumers) CreateHeld(streamName string, c Config, a Action) (made *Consumer, begin func(), err error) {
+	begin = func() {}
 	s, ok := cs.streams.Get(streamName)
 	if !ok {
-		return nil, stream.ErrStreamNotFound
+		return nil, begin, stream.ErrStreamNotFound
 	}
 	sc := s.Config()
 	c.complete(sc.Limits)
 	if err := c.check(&sc); err != nil {
-		return nil, err
+		return nil, begin, err
 	}
 	if c.Name == "" {
 		c.Name = c.Durable
 	}
 	if existing, ok := cs.Get(streamName, c.Name); ok && c.Name != "" {
-		return existing, cs.update(existing, c, a, &sc)
+		return existing, begin, cs.update(existing, c, a, &sc)
 	}
 	if a == UpdateOnly {
-		return nil, stream.ErrConsumerMissing
+		return nil, begin, stream.ErrConsumerMissing
 	}
 	c.completeEphemeral()
 	c.stampLevel()
-	begin, err := startOf(s, &c)
+	from, err := startOf(s, &c)
 	if err != nil {
-		return nil, streamError(err)
+		return nil, begin, streamError(err)
 	}
-	made, fresh, err := cs.add(s, c, begin)
+	made, fresh, err := cs.add(s, c, from)
 	if err != nil {
-		return nil, err
+		return nil, begin, err
 	}
 	if !fresh { // somebody was quicker
-		return made, cs.update(made, c, a, &sc)
+		return made, begin, cs.update(made, c, a, &sc)
 	}
-	return made, cs.settle(made)
+	return made, func() { cs.activate(made) }, cs.settle(made)
 }
 
 // completeEphemeral gives a consumer without a durable name what it needs.
@@ -100,7 +111,6 @@ func (cs *Consumers) settle(c *Consumer) error {
 		return stream.ErrStreamNotFound
 	}
 	cs.setInterest(c.stream)
-	cs.activate(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.machine.adviseAction("create", time.Now())
