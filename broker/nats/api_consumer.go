@@ -95,6 +95,11 @@ func (a *api) addConsumer(q consumerRequest) (any, error) {
 	if !ok {
 		return nil, stream.ErrStreamNotFound
 	}
+	if q.Pedantic {
+		if err := q.Config.Pedantic(s.Config().Limits); err != nil {
+			return nil, err
+		}
+	}
 	q.Config.Metadata = withoutVersions(q.Config.Metadata)
 	flush(s)
 	c, begin, err := a.consumers.CreateHeld(s.Name(), q.Config, q.Action)

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brokerd/consumer/durable"
 	"brokerd/topic/stream"
 )
 
@@ -167,12 +168,15 @@ type jsStream struct {
 	Created time.Time      `json:"created"`
 	Config  *stream.Config `json:"config,omitempty"`
 	State   streamState    `json:"state"`
+	// Consumers are there when they are asked for.
+	Consumers []durable.Info `json:"consumer_detail,omitempty"`
 }
 
 type jszRequest struct {
-	Accounts bool `json:"accounts"`
-	Streams  bool `json:"streams"`
-	Config   bool `json:"config"`
+	Accounts  bool `json:"accounts"`
+	Streams   bool `json:"streams"`  // which means accounts as well
+	Consumers bool `json:"consumer"` // which means streams as well
+	Config    bool `json:"config"`
 }
 
 func (s *system) jsz(r *request) any {
@@ -192,19 +196,28 @@ func (s *system) jsz(r *request) any {
 		}
 		z.Messages += state.Messages
 		z.Bytes += state.Bytes
-		if q.Streams {
-			d := jsStream{Name: st.Name(), Created: st.Created().UTC(), State: state}
-			if q.Config {
-				c := s.api.told(st.Config())
-				d.Config = &c
-			}
-			account.Streams = append(account.Streams, d)
+		if q.Streams || q.Consumers {
+			account.Streams = append(account.Streams, s.detail(st, state, &q))
 		}
 	}
-	if q.Accounts || q.Streams {
+	if q.Accounts || q.Streams || q.Consumers {
 		z.Details = []jsAccount{account}
 	}
 	return s.wrap(z)
+}
+
+func (s *system) detail(st *stream.Stream, state streamState, q *jszRequest) jsStream {
+	d := jsStream{Name: st.Name(), Created: st.Created().UTC(), State: state}
+	if q.Config {
+		c := s.api.told(st.Config())
+		d.Config = &c
+	}
+	if q.Consumers {
+		for _, c := range s.api.consumers.List(st.Name()) {
+			d.Consumers = append(d.Consumers, s.api.toldConsumer(c.Info()))
+		}
+	}
+	return d
 }
 
 // accountStatz is what the one account does.
