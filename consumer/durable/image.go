@@ -30,6 +30,7 @@ func (m *machine) image() image {
 
 func (m *machine) entryImage(sequence uint64) *saved {
 	if e := m.pending.get(sequence); e != nil {
+		e.stored = true
 		return &saved{e.consumer, e.deliveries, nanos(e.due)}
 	}
 	if m.givenUp[sequence] {
@@ -80,7 +81,7 @@ func (m *machine) restoreEntry(sequence uint64, s saved) {
 		m.givenUp[sequence] = true
 		return
 	}
-	e := &entry{place: place{s.consumer, sequence}, deliveries: s.deliveries}
+	e := &entry{place: place{s.consumer, sequence}, deliveries: s.deliveries, stored: true}
 	m.pending.add(e)
 	if s.due == 0 {
 		m.pending.enqueue(e)

@@ -193,7 +193,11 @@ func (m *machine) trimmed(first uint64, now time.Time) {
 // forget ends a message's being pending, without anything being due for it any more.
 func (m *machine) forget(e *entry) {
 	m.pending.remove(e)
-	m.unsaved[e.stream] = true
+	if e.stored || m.givenUp[e.stream] {
+		m.unsaved[e.stream] = true
+	} else {
+		delete(m.unsaved, e.stream) // most come and go between two saves
+	}
 	m.moveFloor()
 }
 

@@ -54,6 +54,18 @@ func TestMachineKeepsItsPromises(t *testing.T) {
 					m.tries[e.stream]--
 				}
 			},
+			"trim": func(t *rapid.T) {
+				m.bench.first = min(m.bench.first+rapid.Uint64Range(0, 2).Draw(t, "n"), m.last+1)
+				m.trimmed(m.bench.first, m.now)
+				for s := uint64(1); s < m.bench.first; s++ {
+					m.deleted[s] = true
+				}
+			},
+			"delete": func(t *rapid.T) {
+				if s := rapid.Uint64Range(1, m.last+1).Draw(t, "sequence"); s <= m.last {
+					m.deleted[s] = true
+				}
+			},
 			"crash": func(t *rapid.T) { m.restart() },
 			"":      func(t *rapid.T) { m.step(t) },
 		})
@@ -69,7 +81,7 @@ func (m *model) respond(t *rapid.T, body string) {
 	sequence := rapid.Uint64Range(1, m.delivered.stream+1).Draw(t, "sequence")
 	try := rapid.IntRange(1, m.tries[sequence]+1).Draw(t, "try")
 	subject := fmt.Sprintf("%sS.c.%d.%d.%d.0.0", ackPrefix, try, sequence, 1)
-	delivered := sequence <= m.delivered.stream && m.bench.tries[sequence] != ""
+	delivered := sequence <= m.delivered.stream && (m.bench.tries[sequence] != "" || m.config.AckPolicy == AckAll)
 	if err := m.answerTo(subject, body); (err == nil) != (sequence <= m.delivered.stream) {
 		t.Fatalf("answer to %d: %v", sequence, err)
 	}
@@ -120,12 +132,12 @@ func (m *model) step(t *rapid.T) {
 	}
 	m.floor = m.machine.floor
 	for s := uint64(1); s <= m.floor.stream; s++ {
-		if !m.acked[s] && !m.given[s] {
+		if !m.acked[s] && !m.given[s] && !m.deleted[s] {
 			t.Fatalf("message %d is below the ack floor %v, and nobody is done with it", s, m.floor)
 		}
 	}
 	for s := uint64(1); s <= m.last; s++ {
-		if needed := m.needs(s); needed == m.acked[s] {
+		if needed := m.needs(s); needed == m.acked[s] && !m.deleted[s] {
 			t.Fatalf("message %d: acknowledged %v, needed %v", s, m.acked[s], needed)
 		}
 	}
@@ -151,6 +163,16 @@ func (m *model) see(t *rapid.T, line string) {
 	}
 }
 
+// skipsOne says that a message which is still there comes between the newest that was delivered and this one.
+func (m *model) skipsOne(sequence uint64) bool {
+	for s := m.first + 1; s < sequence; s++ {
+		if !m.deleted[s] {
+			return true
+		}
+	}
+	return sequence <= m.first
+}
+
 func (m *model) delivery(t *rapid.T, sequence uint64, inbox string) {
 	m.tries[sequence]++
 	switch {
@@ -158,7 +180,9 @@ func (m *model) delivery(t *rapid.T, sequence uint64, inbox string) {
 		t.Fatalf("message %d was delivered after it was acknowledged", sequence)
 	case m.config.MaxDeliver > 0 && m.tries[sequence] > m.config.MaxDeliver:
 		t.Fatalf("message %d was delivered %d times", sequence, m.tries[sequence])
-	case !m.seen[sequence] && sequence != m.first+1:
+	case m.deleted[sequence]:
+		t.Fatalf("message %d was delivered after it was deleted", sequence)
+	case !m.seen[sequence] && m.skipsOne(sequence):
 		t.Fatalf("message %d came first after %d", sequence, m.first)
 	case m.clients.full[inbox], m.clients.away[inbox]:
 		t.Fatalf("message %d went to %s, which takes none", sequence, inbox)
@@ -170,7 +194,7 @@ func (m *model) delivery(t *rapid.T, sequence uint64, inbox string) {
 // drain acknowledges everything: then nothing is left.
 func (m *model) drain(t *rapid.T) {
 	m.clients = testClients{map[string]bool{}, map[string]bool{}}
-	for i := 0; i < 1000 && m.machine.floor.stream < m.last; i++ {
+	for i := 0; i < 1000 && m.machine.floor.stream < m.lastThere(); i++ {
 		m.machine.pull("a", []byte("10"), m.now, &m.clients)
 		m.now = m.now.Add(100 * time.Millisecond)
 		m.step(t)
@@ -182,7 +206,16 @@ func (m *model) drain(t *rapid.T) {
 		}
 	}
 	m.step(t)
-	if m.machine.floor.stream < m.last {
+	if m.machine.floor.stream < m.lastThere() {
 		t.Fatalf("after everything was acknowledged the floor is %v, of %d messages", m.machine.floor, m.last)
 	}
+}
+
+// lastThere is the newest message that was not deleted.
+func (m *model) lastThere() uint64 {
+	s := m.last
+	for s > 0 && m.deleted[s] {
+		s--
+	}
+	return s
 }

@@ -13,9 +13,10 @@ type entry struct {
 	sent       time.Time
 	due        time.Time // when it is to be delivered again; zero while it is queued for that
 
-	index int           // in pendings.due, -1 when not there
-	order *list.Element // in pendings.order
-	again *list.Element // in pendings.again, nil when not there
+	stored bool          // it may be in the database
+	index  int           // in pendings.due, -1 when not there
+	order  *list.Element // in pendings.order
+	again  *list.Element // in pendings.again, nil when not there
 }
 
 // next is the pending message that follows in the stream.
