@@ -2,6 +2,7 @@ package log
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -90,4 +91,56 @@ func TestEmptyLogTakesNoSpace(t *testing.T) {
 	}
 	b.commit()
 	b.readAll(b.Bounds().Start, 100)
+}
+
+// TestTrimSoon moves the start at once, and on the disk with the next chores.
+func TestTrimSoon(t *testing.T) {
+	tests := []struct {
+		name  string
+		then  func(b *bench, to int64)
+		start func(to int64) int64 // after a crash
+	}{
+		{"nothing", func(*bench, int64) {}, func(int64) int64 { return 0 }},
+		{"chores", func(b *bench, _ int64) { b.chores() }, func(to int64) int64 { return to }},
+		{"the same durably", func(b *bench, to int64) {
+			if err := b.Trim(to); err != nil {
+				b.t.Error(err)
+			}
+		}, func(to int64) int64 { return to }},
+		{"a clean stop", func(b *bench, _ int64) {
+			if err := b.Close(); err != nil {
+				b.t.Error(err)
+			}
+		}, func(to int64) int64 { return to }},
+	}
+	for _, tt := range tests {
+		for _, all := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, ", all ", all), func(t *testing.T) {
+				fs := memfs.New()
+				b := openBench(t, fs)
+				b.fill(3)
+				b.commit()
+				end := b.Bounds().Durable
+				to := b.segments[1].base + 1
+				if all {
+					to = end
+				}
+				if err := b.TrimSoon(to); err != nil || b.Bounds().Start != to {
+					t.Fatalf("%v, %+v", err, b.Bounds())
+				}
+				var outside *RangeError
+				if err := b.TrimSoon(end + 1); !errors.As(err, &outside) {
+					t.Errorf("above the end: %v", err)
+				}
+				if _, err := b.Read(to-1, 1); !errors.As(err, &outside) {
+					t.Errorf("read below the start: %v", err)
+				}
+				tt.then(b, to)
+				b.reopen(fs.Crash(nil))
+				if want := tt.start(to); b.Bounds().Start != want || b.Bounds().End != end {
+					t.Errorf("%+v, want %d to %d", b.Bounds(), want, end)
+				}
+			})
+		}
+	}
 }

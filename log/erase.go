@@ -2,7 +2,6 @@ package log
 
 import (
 	"fmt"
-	"iter"
 	"path"
 	"slices"
 )
@@ -10,7 +9,7 @@ import (
 const (
 	erasedSlack = 64 << 10                    // a file this much larger than need be is left as it is
 	blockCost   = erasureFixed + blockWords*8 // bytes of a block in the file, at most
-	erasedStep  = 16 << 10                    // offsets worked on without letting go of the lock
+	erasedStep  = 16 << 10                    // offsets that are erased without letting go of the lock
 )
 
 // erasures are the records that were deleted one by one (FORMAT.md, "Erased records"). Log.mu guards them.
@@ -107,29 +106,6 @@ func (l *Log) onDisk(offset int64) (moved <-chan struct{}, err error) {
 		l.o.Committer.add(l, Sync) // it is waiting for the interval
 	}
 	return l.movedLocked(), nil
-}
-
-// Erased iterates over the erased offsets in [from, to), in order, as they are when it comes by. Those that compaction has
-// taken off the disk are not among them.
-func (l *Log) Erased(from, to int64) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
-		for from < to {
-			l.mu.Lock()
-			next, found := l.erased.set.next(from, to)
-			end := min(next+erasedStep, to)
-			offsets := slices.Collect(l.erased.set.all(next, end))
-			l.mu.Unlock()
-			if !found {
-				return
-			}
-			for _, o := range offsets {
-				if !yield(o) {
-					return
-				}
-			}
-			from = end
-		}
-	}
 }
 
 // erasedWrite is one change of the file.

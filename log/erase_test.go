@@ -1,13 +1,11 @@
 package log
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"path"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,7 +74,7 @@ func TestEraseSurvives(t *testing.T) {
 			fs = fs.Crash(nil)
 			b.reopen(fs)
 			b.wantOffsets("after a crash", 0, 2, 6, 7, 8)
-			if got := slices.Collect(b.Erased(0, 100)); !slices.Equal(got, []int64{1, 3, 4, 5}) {
+			if got := slices.Collect(b.erased.set.all(0, 100)); !slices.Equal(got, []int64{1, 3, 4, 5}) {
 				t.Errorf("erased %v", got)
 			}
 			if err := b.Erase([]int64{8}, false); err != nil {
@@ -253,58 +251,6 @@ func rangeOf(from, to int64) iter.Seq[int64] {
 	}
 }
 
-// TestTrimSoon moves the start at once, and on the disk with the next chores.
-func TestTrimSoon(t *testing.T) {
-	tests := []struct {
-		name  string
-		then  func(b *bench, to int64)
-		start func(to int64) int64 // after a crash
-	}{
-		{"nothing", func(*bench, int64) {}, func(int64) int64 { return 0 }},
-		{"chores", func(b *bench, _ int64) { b.chores() }, func(to int64) int64 { return to }},
-		{"the same durably", func(b *bench, to int64) {
-			if err := b.Trim(to); err != nil {
-				b.t.Error(err)
-			}
-		}, func(to int64) int64 { return to }},
-		{"a clean stop", func(b *bench, _ int64) {
-			if err := b.Close(); err != nil {
-				b.t.Error(err)
-			}
-		}, func(to int64) int64 { return to }},
-	}
-	for _, tt := range tests {
-		for _, all := range []bool{false, true} {
-			t.Run(fmt.Sprint(tt.name, ", all ", all), func(t *testing.T) {
-				fs := memfs.New()
-				b := openBench(t, fs)
-				b.fill(3)
-				b.commit()
-				end := b.Bounds().Durable
-				to := b.segments[1].base + 1
-				if all {
-					to = end
-				}
-				if err := b.TrimSoon(to); err != nil || b.Bounds().Start != to {
-					t.Fatalf("%v, %+v", err, b.Bounds())
-				}
-				var outside *RangeError
-				if err := b.TrimSoon(end + 1); !errors.As(err, &outside) {
-					t.Errorf("above the end: %v", err)
-				}
-				if _, err := b.Read(to-1, 1); !errors.As(err, &outside) {
-					t.Errorf("read below the start: %v", err)
-				}
-				tt.then(b, to)
-				b.reopen(fs.Crash(nil))
-				if want := tt.start(to); b.Bounds().Start != want || b.Bounds().End != end {
-					t.Errorf("%+v, want %d to %d", b.Bounds(), want, end)
-				}
-			})
-		}
-	}
-}
-
 // TestErasedTimesAreNotFound looks for records by time that are erased.
 func TestErasedTimesAreNotFound(t *testing.T) {
 	b := openBench(t, memfs.New())
@@ -344,38 +290,6 @@ func TestErasedRecordsReplaceNothing(t *testing.T) {
 		t.Errorf("%d offsets are listed", b.erased.set.count)
 	}
 	b.checkFiles()
-}
-
-// TestReclaim asks for a record to be taken off the disk that is in the active segment.
-func TestReclaim(t *testing.T) {
-	b := openBench(t, memfs.New())
-	b.put(1, "a=secret", "b=2", "c=3", "d=4")
-	b.commit()
-	b.erase(0)
-	if b.Reclaimable(0.5) {
-		t.Error("worth it without being asked")
-	}
-	b.Reclaim()
-	for round := range 3 {
-		if due := b.Reclaimable(0.5); due != (round < 2) {
-			t.Errorf("round %d: due %v", round, due)
-		}
-		if _, err := b.Compact(context.Background(), time.Now(), Compaction{ErasedOnly: true, ErasedShare: 0.5}); err != nil {
-			t.Fatal(err)
-		}
-		b.commit()
-	}
-	b.wantOffsets("reclaimed", 1, 2, 3)
-	for _, s := range b.segments {
-		raw, err := readFile(b.fs, s.path, 1<<20)
-		if err != nil || strings.Contains(string(raw), "secret") {
-			t.Errorf("%s still has it, %v", s.name(), err)
-		}
-	}
-	b.erase(1, 2)
-	if !b.Reclaimable(0.6) || b.Reclaimable(0.7) {
-		t.Error("two of three records are more than 0.6 and not more than 0.7")
-	}
 }
 
 // TestScanTellsOfErasedRecords reads the files of a closed log.

@@ -1,8 +1,11 @@
 package log
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"brokerd/log/vfs/memfs"
 )
@@ -97,8 +100,40 @@ func TestDamageIsNotSweptForEver(t *testing.T) {
 	if b.Reclaimable(0.9) {
 		t.Error("it is due again and again")
 	}
-	if got := slices.Collect(b.Erased(0, 10)); !slices.Equal(got, []int64{1}) {
+	if got := slices.Collect(b.erased.set.all(0, 10)); !slices.Equal(got, []int64{1}) {
 		t.Errorf("erased %v", got)
 	}
 	b.wantOffsets("swept", 2)
+}
+
+// TestReclaim asks for a record to be taken off the disk that is in the active segment.
+func TestReclaim(t *testing.T) {
+	b := openBench(t, memfs.New())
+	b.put(1, "a=secret", "b=2", "c=3", "d=4")
+	b.commit()
+	b.erase(0)
+	if b.Reclaimable(0.5) {
+		t.Error("worth it without being asked")
+	}
+	b.Reclaim()
+	for round := range 3 {
+		if due := b.Reclaimable(0.5); due != (round < 2) {
+			t.Errorf("round %d: due %v", round, due)
+		}
+		if _, err := b.Compact(context.Background(), time.Now(), Compaction{ErasedOnly: true, ErasedShare: 0.5}); err != nil {
+			t.Fatal(err)
+		}
+		b.commit()
+	}
+	b.wantOffsets("reclaimed", 1, 2, 3)
+	for _, s := range b.segments {
+		raw, err := readFile(b.fs, s.path, 1<<20)
+		if err != nil || strings.Contains(string(raw), "secret") {
+			t.Errorf("%s still has it, %v", s.name(), err)
+		}
+	}
+	b.erase(1, 2)
+	if !b.Reclaimable(0.6) || b.Reclaimable(0.7) {
+		t.Error("two of three records are more than 0.6 and not more than 0.7")
+	}
 }

@@ -1,7 +1,5 @@
 package topic
 
-import "iter"
-
 // Erase deletes single records, for the readers of both protocols: reads leave them out from the moment it returns, and
 // compaction takes them off the disk. Their offsets are not given out again. With sync set they stay erased after a power
 // failure when it returns; without, they are on disk soon after, and it waits for nothing. Offsets that hold nothing are
@@ -11,15 +9,6 @@ func (p *Partition) Erase(offsets []int64, sync bool) error {
 		return err
 	}
 	return p.explain(p.log.Erase(offsets, sync && !p.topic.memory))
-}
-
-// Erased iterates over the offsets in [from, to) that were erased and that compaction has not taken off the disk yet, in
-// order. It needs no lock. None when the partition is offline.
-func (p *Partition) Erased(from, to int64) iter.Seq[int64] {
-	if p.ready() != nil {
-		return func(func(int64) bool) {}
-	}
-	return p.log.Erased(from, to)
 }
 
 // Reclaim asks compaction to take what is erased now off the disk in its next rounds, however little that is. Otherwise it
