@@ -71,6 +71,7 @@ type NATSUser struct {
 	Publish   NATSPermission `mapstructure:"publish"`
 	Subscribe NATSPermission `mapstructure:"subscribe"`
 
+	Respond     bool `mapstructure:"allow_responses"`
 	NoJetStream bool `mapstructure:"no_jetstream"`
 }
 

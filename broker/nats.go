@@ -120,6 +120,7 @@ func (b *Broker) natsOptions() (nats.Options, error) {
 			Publish:   nats.Permission(u.Publish),
 			Subscribe: nats.Permission(u.Subscribe),
 
+			Respond:     u.Respond,
 			NoJetStream: u.NoJetStream,
 		})
 	}

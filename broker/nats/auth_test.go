@@ -140,6 +140,42 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// Who may publish nothing may answer, once, when asked.
+func TestResponses(t *testing.T) {
+	h := serveHere(t, Options{Auth: Auth{Users: []User{
+		{Name: "service", Password: "p", Publish: Permission{Deny: []string{">"}}, Respond: true}, {Name: "client", Password: "p"},
+	}}})
+	service := h.dial()
+	service.send(`CONNECT {"verbose":false,"user":"service","pass":"p"}` + "\r\nSUB ask 1\r\nPUB in.box 0\r\n\r\nPING\r\n")
+	const refused = "-ERR 'Permissions Violation for Publish to \"in.box\"'\r\n"
+	if got := service.until("PONG\r\n"); got != refused+"PONG\r\n" {
+		t.Errorf("before it is asked: %q", got)
+	}
+	client := h.dial()
+	client.send(`CONNECT {"verbose":false,"user":"client","pass":"p"}` + "\r\nSUB in.box 1\r\nPUB ask in.box 0\r\n\r\n")
+	if got := service.line() + service.line(); got != "MSG ask 1 in.box 0\r\n\r\n" {
+		t.Fatalf("asked by %q", got)
+	}
+	service.send("PUB in.box 3\r\nyes\r\nPUB in.box 2\r\nno\r\nPING\r\n")
+	if got := service.until("PONG\r\n"); got != refused+"PONG\r\n" {
+		t.Errorf("answering twice: %q", got)
+	}
+	if got := client.line() + client.line(); got != "MSG in.box 1 3\r\nyes\r\n" {
+		t.Errorf("answered by %q", got)
+	}
+}
+
+func TestAnswersOwedAreBounded(t *testing.T) {
+	var r replies
+	for i := range 3 * repliesLimit {
+		r.allow([]byte(fmt.Sprint(i)))
+	}
+	last := []byte(fmt.Sprint(3*repliesLimit - 1))
+	if len(r.until) > repliesLimit || !r.use(last) || r.use(last) {
+		t.Errorf("%d answers are owed", len(r.until))
+	}
+}
+
 // What is denied is left out of a subscription that is allowed.
 func TestDeniedSubjectsAreNotDelivered(t *testing.T) {
 	h := serveHere(t, Options{Auth: Auth{Users: []User{

@@ -30,6 +30,7 @@ type conn struct {
 	out    *outbound
 	caller *caller
 
+	replies  replies
 	inFlight *semaphore.Weighted // bytes of messages on their way into streams
 	pulse    pulse
 	session  atomic.Pointer[session] // replaced by the reader; nil before somebody is let in

@@ -87,7 +87,7 @@ func (c *conn) publish(command *wire.Command) error {
 		c.sayError("Invalid Publish Subject")
 	}
 	switch {
-	case !t.allowed:
+	case !t.allowed && !(s.user.Respond && c.replies.use(m.subject)):
 		c.sayError(fmt.Sprintf("Permissions Violation for Publish to %q", m.subject))
 		return nil
 	case len(m.reply) > 0 && hasPrefix(m.reply, "$JS.", "_R_.", "_GR_.", "$GR."):

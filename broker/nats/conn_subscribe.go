@@ -15,6 +15,7 @@ type subscription struct {
 	sid            []byte
 	subject, queue string
 	denied         []string // subjects that it gets nothing of
+	responds       bool     // whoever subscribed may answer, because it was asked
 	entry          *route.Sub[*subscription]
 
 	delivered int64 // guarded by conn.out.mu, like the two below
@@ -40,7 +41,7 @@ func (c *conn) subscribe(command *wire.Command) error {
 		c.sayError(fmt.Sprintf("Permissions Violation for Subscription to %q%s", sub.subject, using))
 		return nil
 	}
-	sub.denied = denied
+	sub.denied, sub.responds = denied, s.user.Respond
 	c.mu.Lock()
 	_, twice := c.subs[string(sub.sid)]
 	n := len(c.subs)
@@ -124,6 +125,9 @@ func (sub *subscription) deliver(m *publication, from *conn) bool {
 		if subject.Match(filter, string(m.subject)) {
 			return false
 		}
+	}
+	if sub.responds && len(m.reply) > 0 {
+		sub.conn.replies.allow(m.reply)
 	}
 	var p *pass
 	if from != nil {

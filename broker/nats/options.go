@@ -31,6 +31,7 @@ type User struct {
 	NKey           string // public key
 	Publish        Permission
 	Subscribe      Permission
+	Respond        bool // it may publish one answer to each request that it gets, whatever Publish says
 	NoJetStream    bool // requests to JetStream's API are refused
 }
 
