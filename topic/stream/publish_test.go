@@ -299,3 +299,54 @@ func TestKafkaProducersAreHeldToTheConfiguration(t *testing.T) {
 		})
 	}
 }
+
+// An id is a duplicate for the length of the window, over a restart too.
+func TestDuplicateWindow(t *testing.T) {
+	b := newLive(t)
+	const window = 500 * time.Millisecond
+	b.create(Config{Name: "S", Subjects: []string{"s"}, Duplicates: window})
+	sent := time.Now()
+	b.publish(b.stream("S"), "s", "1", headerID, "x")
+	b.restart()
+	s := b.stream("S")
+	if a := b.await(send(s, "s", "2", headerID, "x")); !a.Duplicate && time.Since(sent) < window {
+		t.Errorf("inside the window: %+v", a)
+	}
+	b.until("the window is over", func() bool { return time.Since(sent) > window+50*time.Millisecond })
+	if a := b.await(send(s, "s", "3", headerID, "x")); a.Duplicate {
+		t.Errorf("after the window: %+v", a)
+	}
+}
+
+func TestIdsFitIntoTheirMemory(t *testing.T) {
+	var d ids
+	long := strings.Repeat("x", 1<<20)
+	for i := range 200 {
+		d.add(long+strconv.Itoa(i), uint64(i)+1, int64(i))
+	}
+	if d.bytes > idMemory || len(d.order) != len(d.sequences) || len(d.order) < 50 {
+		t.Errorf("%d bytes, %d ids", d.bytes, len(d.order))
+	}
+	if _, ok := d.find(long+"199", 0, time.Hour); !ok {
+		t.Error("the newest id is forgotten")
+	}
+}
+
+// What compaction takes away is gone for readers of messages.
+func TestCompactedRecordsLeaveTheIndex(t *testing.T) {
+	b := newLive(t)
+	b.topic("t", 1, "cleanup.policy", "compact")
+	s := b.stream("t")
+	for _, data := range []string{"1", "2", "3"} {
+		b.publish(s, "t.k", data)
+	}
+	err := s.part.Exclusive(func(topic.Tail) error {
+		s.follower.Removed(0)
+		s.follower.Removed(1)
+		s.follower.Removed(1)
+		return nil
+	})
+	if got := b.held(s); err != nil || !slices.Equal(got, []string{"3 t.k 3"}) {
+		t.Errorf("holds %q, %v", got, err)
+	}
+}
