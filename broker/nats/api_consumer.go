@@ -101,6 +101,11 @@ func (a *api) addConsumer(q consumerRequest) (any, error) {
 		}
 	}
 	q.Config.Metadata = withoutVersions(q.Config.Metadata)
+	if q.Pedantic {
+		if err := q.Config.Pedantic(s.Config().Limits); err != nil {
+			return nil, err
+		}
+	}
 	flush(s)
 	c, begin, err := a.consumers.CreateHeld(s.Name(), q.Config, q.Action)
 	if err != nil {

@@ -6,9 +6,14 @@ import (
 	"brokerd/topic/stream"
 )
 
-// Pedantic refuses what Create would put right without a word, for a stream with these limits. Errors: *stream.Error 10157.
+// Pedantic says what Create would put right in the configuration of a consumer, whose stream has these limits, without a
+// word: a pedantic request does not want that. Errors: *stream.Error 10157.
 func (c Config) Pedantic(limits stream.ConsumerLimits) error {
-	for _, wrong := range []struct {
+	ackWait := c.AckWait
+	if ackWait == 0 && c.acks() {
+		ackWait = defaultAckWait
+	}
+	for _, fault := range []struct {
 		is   bool
 		text string
 	}{
@@ -21,12 +26,12 @@ func (c Config) Pedantic(limits stream.ConsumerLimits) error {
 		{c.Heartbeat < 0, "idle_heartbeat must not be negative"},
 		{c.InactiveThreshold < 0, "inactive_threshold must not be negative"},
 		{c.PinnedTTL < 0, "priority_timeout must not be negative"},
-		{len(c.Backoff) > 0 && c.Backoff[0] != c.AckWait, "first backoff value has to equal batch AckWait"},
+		{len(c.Backoff) > 0 && ackWait != c.Backoff[0], "first backoff value has to equal batch AckWait"},
 		{c.MaxAckPending == 0 && limits.MaxAckPending > 0, "max_ack_pending must be set if it's configured in stream limits"},
 		{c.InactiveThreshold == 0 && limits.InactiveThreshold > 0, "inactive_threshold must be set if it's configured in stream limits"},
 	} {
-		if wrong.is {
-			return stream.Pedantic(errors.New(wrong.text))
+		if fault.is {
+			return stream.Pedantic(errors.New(fault.text))
 		}
 	}
 	return nil
