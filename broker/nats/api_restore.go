@@ -10,7 +10,6 @@ import (
 
 	"github.com/nats-io/nuid"
 
-	"brokerd/consumer/durable"
 	"brokerd/topic/stream"
 )
 
@@ -230,20 +229,9 @@ func (n *restore) fill(s *stream.Stream, r *snapshotReader, about contents) erro
 		return err
 	}
 	for _, c := range about.Consumers {
-		if err := n.restoreConsumer(s, c); err != nil {
+		if err := n.api.consumers.Restore(s.Name(), c); err != nil {
 			return fmt.Errorf("consumer %s: %w", c.Name, err)
 		}
 	}
 	return nil
-}
-
-// restoreConsumer makes a consumer that goes on behind the last message of which everything before is acknowledged; what
-// was pending is delivered again.
-func (n *restore) restoreConsumer(s *stream.Stream, i durable.Info) error {
-	c, err := n.api.consumers.Create(s.Name(), i.Config, durable.CreateOnly)
-	if err != nil {
-		return err
-	}
-	_, err = c.Reset(i.AckFloor.Stream + 1)
-	return err
 }

@@ -139,7 +139,9 @@ func (n *snapshot) contents() contents {
 	c := contents{Format: snapshotFormat, Config: n.Config, State: n.State}
 	if n.consumers {
 		for _, consumer := range n.api.consumers.List(n.stream.Name()) {
-			c.Consumers = append(c.Consumers, consumer.Info())
+			if i := consumer.Info(); i.Config.Durable != "" { // others end with their clients
+				c.Consumers = append(c.Consumers, i)
+			}
 		}
 	}
 	return c

@@ -73,6 +73,9 @@ func TestASnapshotIsRestored(t *testing.T) {
 	w.ask("$JS.API.CONSUMER.CREATE.S.C", "", `{"stream_name":"S","config":{"durable_name":"C","ack_policy":"explicit","filter_subject":"s.3"}}`)
 	first := w.ask("$JS.API.CONSUMER.MSG.NEXT.S.C", "", "")
 	w.ask(first.reply, "", "")
+	// These two have seen everything but what comes next, wherever else they would begin.
+	w.ask("$JS.API.CONSUMER.CREATE.S.N", "", `{"stream_name":"S","config":{"durable_name":"N","ack_policy":"explicit","deliver_policy":"new"}}`)
+	w.ask("$JS.API.CONSUMER.CREATE.S.E", "", `{"stream_name":"S","config":{"name":"E","ack_policy":"none","deliver_policy":"new"}}`)
 	before := w.everything("S")
 	data := w.backup("S")
 	w.ask("$JS.API.STREAM.DELETE.S", "", "")
@@ -89,6 +92,12 @@ func TestASnapshotIsRestored(t *testing.T) {
 	}
 	if got := w.ask("s.1", "", "next"); got.data != `{"stream":"S","seq":501}` {
 		t.Errorf("the next message was acknowledged by %s", got)
+	}
+	if got := w.ask("$JS.API.CONSUMER.MSG.NEXT.S.N", "", ""); got.data != "next" {
+		t.Errorf("the consumer of new messages gave %+v", got)
+	}
+	if names := w.ask("$JS.API.CONSUMER.NAMES.S", "", ""); !strings.Contains(names.data, `"consumers":["C","N"]`) {
+		t.Errorf("the consumers are %s", names)
 	}
 }
 
