@@ -14,27 +14,17 @@ const (
 	wholeBytes = 64 << 10
 )
 
-// erasedIn copies what is erased in [from, to): errStale when the view's segment is not part of the log any more, since
-// what was taken off the disk is no longer in the list.
-func (v *view) erasedIn(from, to int64) (*offsetSet, error) {
+// withErased calls f with what is erased and the log's lock held: errStale when the view's segment is not part of the log any
+// more, since what was taken off the disk is no longer in the list.
+func (v *view) withErased(f func(erased *offsetSet)) error {
 	l := v.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !slices.Contains(l.segments, v.segment) {
-		return nil, errStale
+		return errStale
 	}
-	return l.erased.set.part(from, to), nil
-}
-
-// nextKept is the first offset from on that is not erased: errStale as erasedIn.
-func (v *view) nextKept(from int64) (int64, error) {
-	l := v.log
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !slices.Contains(l.segments, v.segment) {
-		return 0, errStale
-	}
-	return l.erased.set.absent(from), nil
+	f(&l.erased.set)
+	return nil
 }
 
 // passErased goes on from a batch of which nothing is left from offset on to the next one that has something. It is false
@@ -42,7 +32,8 @@ func (v *view) nextKept(from int64) (int64, error) {
 // to get past it.
 func (v *view) passErased(offset int64, at place) (place, bool, error) {
 	for {
-		kept, err := v.nextKept(max(offset, at.base))
+		var kept int64 // the first offset from here on that is not erased
+		err := v.withErased(func(erased *offsetSet) { kept = erased.absent(max(offset, at.base)) })
 		if err != nil || kept < at.next {
 			return at, true, err
 		}
@@ -63,12 +54,14 @@ func (v *view) passErased(offset int64, at place) (place, bool, error) {
 // whole shortens a run, of which first is the first batch, to what can be given out as it lies in the file. It is false
 // when that is not worth it, or not possible; then the run is short enough to be filtered in memory.
 func (v *view) whole(run Range, first place) (Range, bool, error) {
-	erased, found, err := v.firstErased(run)
+	var next int64 // the first erased offset
+	var found bool
+	err := v.withErased(func(erased *offsetSet) { next, found = erased.next(run.Base, run.Next) })
 	if err != nil || !found {
 		return run, true, err
 	}
-	if erased >= first.next {
-		at, _, err := v.find(erased)
+	if next >= first.next {
+		at, _, err := v.find(next)
 		if err != nil {
 			return run, false, err
 		}
@@ -83,23 +76,11 @@ func (v *view) whole(run Range, first place) (Range, bool, error) {
 	return run, false, err
 }
 
-// firstErased is the first erased offset in a run.
-func (v *view) firstErased(run Range) (offset int64, found bool, err error) {
-	l := v.log
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !slices.Contains(l.segments, v.segment) {
-		return 0, false, errStale
-	}
-	offset, found = l.erased.set.next(run.Base, run.Next)
-	return offset, found, nil
-}
-
 // filter returns a run without its erased records, in memory. When nothing is left, that is the empty header of the last
 // batch.
 func (v *view) filter(run Range) (Range, error) {
-	erased, err := v.erasedIn(run.Base, run.Next)
-	if err != nil {
+	var erased *offsetSet
+	if err := v.withErased(func(all *offsetSet) { erased = all.part(run.Base, run.Next) }); err != nil {
 		return Range{}, err
 	}
 	raw := make([]byte, run.Length)
@@ -109,10 +90,11 @@ func (v *view) filter(run Range) (Range, error) {
 	f := filter{erased: erased, unpackLimit: unpackLimit}
 	var out []byte
 	for len(raw) > 0 {
-		var b Batch
-		if b, raw, err = ParseBatch(raw); err != nil {
+		b, rest, err := ParseBatch(raw)
+		if err != nil {
 			return Range{}, fmt.Errorf("read batches: %w", err)
 		}
+		raw = rest
 		if erased.in(b.BaseOffset(), b.LastOffset()+1) > 0 {
 			if err := b.CheckCRC(); err != nil { // it gets a new checksum
 				return Range{}, fmt.Errorf("read batches of %s twice: %w", v.segment.name(), err)
