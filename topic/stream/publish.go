@@ -34,8 +34,9 @@ type Receipt struct {
 	Silent    bool   // fast batches: it is not acknowledged by itself
 }
 
-// batchBytes is how much is collected before it is written as a batch, without waiting for the sync that goes on.
-const batchBytes = 1 << 20
+// batchBytes is how much is collected before it is written as a batch, without waiting for the sync that goes on. Whoever
+// reads one message unpacks its batch.
+const batchBytes = 256 << 10
 
 var errMirrored = errors.New("the stream is a mirror: nothing is published into it")
 

@@ -15,8 +15,7 @@ const readAhead = 128 << 10
 // Get reads one message, which the caller may keep. Errors: *Error 10037 when there is none, and 10051 or 10194 when the log
 // cannot be read.
 func (s *Stream) Get(sequence uint64) (message.Message, error) {
-	c := s.Cursor()
-	c.ahead = 1
+	c := Cursor{s: s, ahead: 1, only: sequence, last: -1}
 	m, err := c.Get(sequence)
 	if err != nil {
 		return message.Message{}, err
@@ -47,7 +46,8 @@ func (s *Stream) Last(subject string) (message.Message, error) {
 // memory: a run of small batches, or one batch.
 type Cursor struct {
 	s     *Stream
-	ahead int64
+	ahead int64  // bytes to read at once
+	only  uint64 // the only sequence that is asked for; 0 for any
 
 	buf     []byte // what was read from the log
 	rest    []byte // the batches of it that were not looked at
@@ -140,12 +140,15 @@ func (c *Cursor) reset() { c.rest, c.records, c.next, c.last = nil, c.records[:0
 func (c *Cursor) open(b log.Batch) error {
 	c.records, c.next, c.headers, c.last = c.records[:0], 0, c.headers[:0], b.LastOffset()
 	return b.Each(unpackLimit, func(r log.Record) bool {
+		if uint64(r.Offset)+1 < c.only {
+			return true
+		}
 		if n := len(c.headers); len(r.Headers) > 0 {
 			c.headers = append(c.headers, r.Headers...)
 			r.Headers = c.headers[n:len(c.headers):len(c.headers)]
 		}
 		c.records = append(c.records, r)
-		return true
+		return c.only == 0
 	})
 }
 
