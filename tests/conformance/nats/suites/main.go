@@ -35,7 +35,7 @@ func run(ctx context.Context) (bool, error) {
 	exceptionsFile := flag.String("exceptions", "", "file of the tests that are known to fail; empty for none")
 	work := flag.String("work", "", "directory of the test binaries; results go there")
 	workers := flag.Int("workers", 2, "tests that run at the same time")
-	limit := flag.Duration("limit", 2*time.Minute, "how long one test may take")
+	limit := flag.Duration("limit", 4*time.Minute, "how long one test may take")
 	only := flag.String("run", "", "run only the tests that match this expression")
 	flag.Parse()
 	exceptions, err := readExceptions(*exceptionsFile)
