@@ -21,10 +21,12 @@ import (
 type conn struct {
 	s     *Server
 	id    uint64
-	nc    net.Conn
+	nc    net.Conn // the encrypted one after secure; only for the reader and the writer
 	log   zerolog.Logger
 	began time.Time
 	nonce string // for the client to sign; "" for none
+
+	local, remote net.Addr
 
 	in     *wire.Reader
 	out    *outbound
@@ -69,7 +71,7 @@ const lastWords = time.Second
 
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{
-		s: s, nc: nc, began: time.Now(), nonce: s.logins.nonce(),
+		s: s, nc: nc, began: time.Now(), nonce: s.logins.nonce(), local: nc.LocalAddr(), remote: nc.RemoteAddr(),
 		log:      s.log.With().Str("peer", nc.RemoteAddr().String()).Logger(),
 		out:      newOutbound(s.o.Limits, &s.buffers),
 		inFlight: semaphore.NewWeighted(s.o.Limits.InFlight),

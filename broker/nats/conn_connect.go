@@ -95,7 +95,7 @@ func (s *session) name() string {
 
 // client implements peer.
 func (c *conn) client() clientInfo {
-	host, _ := addressOf(c.nc.RemoteAddr())
+	host, _ := addressOf(c.remote)
 	i := clientInfo{
 		Start: &c.began, Host: host, ID: c.id, Account: account, RTT: c.pulse.roundTrip(), Server: c.s.who.name,
 		Kind: "Client", Type: "nats",

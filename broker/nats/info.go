@@ -35,8 +35,8 @@ type serverGreeting struct {
 
 // info is the options of INFO for this client; connected says that it has logged in.
 func (c *conn) info(connected bool) []byte {
-	host, port := addressOf(c.nc.LocalAddr())
-	ip, _ := addressOf(c.nc.RemoteAddr())
+	host, port := addressOf(c.local)
+	ip, _ := addressOf(c.remote)
 	g := serverGreeting{
 		ID: c.s.who.id, Name: c.s.who.name, Version: c.s.who.version, Proto: 1, GoVersion: runtime.Version(),
 		Host: host, Port: port, Headers: true, MaxPayload: c.s.o.Limits.MaxPayload,

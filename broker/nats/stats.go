@@ -90,7 +90,7 @@ func (s *Server) connections() []connection {
 }
 
 func (c *conn) describe() connection {
-	ip, port := addressOf(c.nc.RemoteAddr())
+	ip, port := addressOf(c.remote)
 	pending, out := c.out.state()
 	d := connection{
 		ID: c.id, IP: ip, Port: port, Start: c.began.UTC(), Active: c.pulse.lastSeen().UTC(), Pending: pending,
