@@ -95,11 +95,6 @@ func (a *api) addConsumer(q consumerRequest) (any, error) {
 	if !ok {
 		return nil, stream.ErrStreamNotFound
 	}
-	if q.Pedantic {
-		if err := q.Config.Pedantic(s.Config().Limits); err != nil {
-			return nil, err
-		}
-	}
 	q.Config.Metadata = withoutVersions(q.Config.Metadata)
 	if q.Pedantic {
 		if err := q.Config.Pedantic(s.Config().Limits); err != nil {
