@@ -60,7 +60,7 @@ func run(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		began := time.Now()
-		outcomes := r.run(ctx, s)
+		outcomes := r.run(ctx, s, exceptions[name])
 		good := s.report(&table, outcomes, exceptions[name], *only == "", time.Since(began))
 		ok = ok && good
 	}

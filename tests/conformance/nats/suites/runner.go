@@ -89,9 +89,9 @@ type runner struct {
 	limit   time.Duration
 }
 
-// run runs all tests of a suite. Those that fail are tried once more, one at a time: the tests have short waits, which a
-// busy machine breaks. The report tells of them.
-func (r *runner) run(ctx context.Context, s suite) map[string]outcome {
+// run runs all tests of a suite. Those that fail unexpectedly are tried once more, one at a time: the tests have short waits,
+// which a busy machine breaks. The report tells of them.
+func (r *runner) run(ctx context.Context, s suite, exceptions map[string]string) map[string]outcome {
 	todo := make(chan string)
 	outcomes := map[string]outcome{}
 	var mu sync.Mutex // guards outcomes
@@ -112,7 +112,7 @@ func (r *runner) run(ctx context.Context, s suite) map[string]outcome {
 	close(todo)
 	workers.Wait()
 	for test, o := range outcomes {
-		if !o.passed && ctx.Err() == nil {
+		if !o.passed && exceptions[test] == "" && ctx.Err() == nil {
 			o = r.one(ctx, s, test)
 			o.again = o.passed
 			outcomes[test] = o
