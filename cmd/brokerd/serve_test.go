@@ -21,6 +21,7 @@ func TestServeExitCodes(t *testing.T) {
 
 	c := broker.Default()
 	c.Data = t.TempDir()
+	c.Kafka.Listen, c.NATS.Listen, c.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	inUse, err := broker.Open(c, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
