@@ -1,5 +1,5 @@
 // Command backend gives the suites of NATS's Go clients the servers that they ask for: each one is a brokerd process. The
-// service that they ask is ntf, of which this is a backend.
+// service that they ask is ntf, of which this is a backend. Under the name nats-server it stands in for that one.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/synadia-io/orbit.go/ntf"
@@ -17,6 +18,10 @@ import (
 )
 
 func main() {
+	if filepath.Base(os.Args[0]) == standInName {
+		fmt.Fprintln(os.Stderr, standInName+":", standIn(os.Args[1:]))
+		os.Exit(1)
+	}
 	binary := flag.String("binary", "", "the brokerd to run; empty runs nats-server itself, to compare with")
 	kill := flag.Bool("kill", false, "stop servers with kill -9 instead of asking them to")
 	low := flag.Int("ports-from", 21000, "first port that servers may have")

@@ -54,7 +54,7 @@ func (n *node) prepare(plan *backend.NodePlan) error {
 	if err := os.WriteFile(rendered, plan.Config, 0o600); err != nil {
 		return err
 	}
-	settings, err := translate(rendered)
+	settings, err := translate(rendered, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", plan.Name, err)
 	}

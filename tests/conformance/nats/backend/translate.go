@@ -85,7 +85,9 @@ func absent() map[string]string {
 
 // translate makes the broker's settings of a configuration of nats-server. What the broker does not have is an error, so
 // that a test that needs it fails for that reason.
-func translate(path string) (*settings, error) {
+//
+// port is taken where the configuration names none; 0 makes that an error.
+func translate(path string, port int) (*settings, error) {
 	parsed, err := conf.ParseFile(path)
 	if err != nil {
 		return nil, err
@@ -104,6 +106,9 @@ func translate(path string) (*settings, error) {
 		if err := s.NATS.set(strings.ToLower(key), parsed[key]); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
+	}
+	if s.NATS.Listen == "" && port > 0 {
+		s.NATS.Listen = net.JoinHostPort(host, strconv.Itoa(port))
 	}
 	if s.NATS.Listen == "" {
 		return nil, fmt.Errorf("the configuration names no port")
