@@ -75,15 +75,15 @@ func (r *reader) burst(ctx context.Context) {
 
 // wants is the message to deliver next, after what is due was done, and whether there are requests to decide about.
 func (r *reader) wants() (w wanted, ok, undecided bool) {
-	select {
-	case <-r.changed:
-		r.stale = true
-	default:
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.gone {
 		return w, false, false
+	}
+	select { // under the lock: whoever moves the consumer says so before somebody can ask for a message from there
+	case <-r.changed:
+		r.stale = true
+	default:
 	}
 	now := time.Now()
 	if now.Sub(r.ticked) >= tickEach {
