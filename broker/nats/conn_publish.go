@@ -17,7 +17,8 @@ type target struct {
 	subject   string
 	listeners *route.Result[*subscription]
 	allowed   bool
-	literal   bool // it is a valid subject, and so one that a stream can have
+	literal   bool // it is a valid subject without wildcards
+	storable  bool // a stream can have it: wildcards in it stand for themselves, as with nats-server
 	service   bool // it is the broker's own
 }
 
@@ -48,6 +49,7 @@ func (c *conn) target(name []byte) *target {
 		listeners: c.s.table.Match(s),
 		allowed:   c.session.Load().user.publish.has(string(name)) && !hasPrefix(name, "_GR_.", "$GR.", "$NRG."),
 		literal:   subject.Literal(s),
+		storable:  subject.Tokens(s),
 		service:   forBroker(s),
 	}
 	t.known[string(name)] = found
@@ -113,7 +115,7 @@ func (c *conn) offer(t *target, m *publication) (bool, error) {
 			subject: t.subject, reply: string(m.reply), header: bytes.Clone(m.header), body: bytes.Clone(m.data), from: c.caller,
 		}), nil
 	}
-	if c.s.streams == nil || !t.literal {
+	if c.s.streams == nil || !t.storable {
 		return false, nil
 	}
 	st, ok := c.s.streams.ForSubject(t.subject)

@@ -3,6 +3,8 @@ package stream
 import (
 	"errors"
 	"time"
+
+	"brokerd/topic/subject"
 )
 
 // Texts that clients compare.
@@ -69,11 +71,27 @@ func (c *contents) enforce(l limits, m stored) {
 	case l.rollups && m.rollup == rollupAll:
 		c.cut(m.sequence)
 	case l.rollups && m.rollup == rollupSubject:
-		c.keep(id, 1)
+		c.rollUp(id)
 	case l.perSubject > 0:
 		c.keep(id, l.perSubject)
 	}
 	c.fit(l)
+}
+
+// rollUp removes what the newest message of a subject replaces: the older ones of its subject, or, if that has wildcards, all
+// older ones of the subjects that they match, as in nats-server.
+func (c *contents) rollUp(id uint32) {
+	s := &c.index.subjects
+	if name := s.list[id].name; !subject.Literal(name) {
+		if m, ok := s.matcher([]string{name}); ok {
+			s.matching(m, func(other uint32, _ *named) {
+				if other != id {
+					c.keep(other, 0)
+				}
+			})
+		}
+	}
+	c.keep(id, 1)
 }
 
 // keep removes all but the newest n messages of a subject.

@@ -350,3 +350,24 @@ func TestCompactedRecordsLeaveTheIndex(t *testing.T) {
 		t.Errorf("holds %q, %v", got, err)
 	}
 }
+
+// A publication's subject stands for itself, even with wildcards in it, as with nats-server; a rollup takes them for what they
+// are.
+func TestSubjectWithWildcards(t *testing.T) {
+	b := newLive(t)
+	s := b.create(Config{Name: "S", Subjects: []string{"s.>"}, AllowRollup: true})
+	b.publish(s, "s.a.1", "1")
+	b.publish(s, "s.*.1", "2")
+	b.publish(s, "s.a.2", "3")
+	if got := b.held(s); !slices.Equal(got, []string{"1 s.a.1 1", "2 s.*.1 2", "3 s.a.2 3"}) {
+		t.Errorf("held %q", got)
+	}
+	b.publish(s, "s.*.1", "4", headerRollup, "sub")
+	for range 2 {
+		if got := b.held(s); !slices.Equal(got, []string{"3 s.a.2 3", "4 s.*.1 4"}) {
+			t.Errorf("after the rollup: %q", got)
+		}
+		b.restart()
+		s = b.stream("S")
+	}
+}

@@ -8,6 +8,11 @@ func Valid(s string) bool {
 	return ok
 }
 
+// Tokens says that s is tokens, whatever they are: none is empty or has white space.
+func Tokens(s string) bool {
+	return !strings.ContainsAny(s, "\t\n\f\r ") && !strings.Contains("."+s+".", "..")
+}
+
 // Literal says that s is a subject without wildcards.
 func Literal(s string) bool {
 	ok, wild := inspect(s)

@@ -174,3 +174,13 @@ func FuzzSubjects(f *testing.F) {
 		}
 	})
 }
+
+func TestTokens(t *testing.T) {
+	for s, want := range map[string]bool{
+		"a": true, "a.b": true, "a.*": true, "a.>.b": true, "": false, ".a": false, "a.": false, "a..b": false, "a b": false,
+	} {
+		if got := Tokens(s); got != want {
+			t.Errorf("Tokens(%q) = %v", s, got)
+		}
+	}
+}
