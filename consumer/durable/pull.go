@@ -259,7 +259,10 @@ func (m *machine) endRequests(now time.Time, to clients) {
 			m.endRequest(r, "408 Request Timeout", now)
 		case !to.Listening(r.inbox, ""):
 			m.endSilently(r)
-		case !r.heartbeat.IsZero() && !now.Before(r.heartbeat):
+		case r.heartbeat.IsZero() || now.Before(r.heartbeat):
+		case r.NoWait && r.given > 0: // what is left cannot be delivered now, and this one was not to wait
+			m.endNow(r, "404 No Messages", now)
+		default:
 			m.do(status{inbox: r.inbox, line: m.heartbeat()})
 			r.heartbeat = now.Add(r.Heartbeat)
 		}
