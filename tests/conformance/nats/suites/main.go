@@ -102,7 +102,7 @@ func (s suite) report(table *strings.Builder, outcomes map[string]outcome, excep
 		result = fmt.Sprintf("FAILED: %d not as expected, %.0f s", len(unexpected), took.Seconds())
 	}
 	if again > 0 {
-		result += fmt.Sprintf(", %d at the second try", again)
+		result += fmt.Sprintf(", %d at a later try", again)
 	}
 	fmt.Fprintf(table, "%-10s  %5d  %6d  %8d  %s\n", s.name, len(s.tests), passed, excepted, result)
 	return len(unexpected) == 0

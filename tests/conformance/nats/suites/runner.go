@@ -40,7 +40,7 @@ func (s suite) binary() string { return filepath.Join(s.work, s.name+".test") }
 // outcome is how a test ended.
 type outcome struct {
 	passed bool
-	again  bool // at the second try
+	again  bool // at a later try
 	how    string
 	log    string // file of its output
 }
@@ -89,7 +89,11 @@ type runner struct {
 	limit   time.Duration
 }
 
-// run runs all tests of a suite. Those that fail unexpectedly are tried once more, one at a time: the tests have short waits,
+// retries is how often a test that fails unexpectedly is tried again. One that needs the server to be slower than its client
+// (TestJetStreamOrderedConsumerSlowConsumer sets its limits while messages come) fails now and then, with nats-server too.
+const retries = 2
+
+// run runs all tests of a suite. Those that fail unexpectedly are tried twice more, one at a time: the tests have short waits,
 // which a busy machine breaks. The report tells of them.
 func (r *runner) run(ctx context.Context, s suite, exceptions map[string]string) map[string]outcome {
 	todo := make(chan string)
@@ -112,7 +116,7 @@ func (r *runner) run(ctx context.Context, s suite, exceptions map[string]string)
 	close(todo)
 	workers.Wait()
 	for test, o := range outcomes {
-		if !o.passed && exceptions[test] == "" && ctx.Err() == nil {
+		for try := 0; try < retries && !o.passed && exceptions[test] == "" && ctx.Err() == nil; try++ {
 			o = r.one(ctx, s, test)
 			o.again = o.passed
 			outcomes[test] = o
