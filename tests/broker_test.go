@@ -63,7 +63,9 @@ func restart(t *testing.T, s *harness.Server) *harness.Server {
 // eventually polls a condition until it holds, and fails the test after limit.
 func eventually(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !holds(); time.Sleep(50 * time.Millisecond) {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for end := time.Now().Add(limit); !holds(); <-again.C {
 		if time.Now().After(end) {
 			t.Fatalf("not within %s: %s", limit, what)
 		}

@@ -89,7 +89,11 @@ func TestC05AnsweredDefinitionsSurvive(t *testing.T) {
 		for range 1 + random.IntN(4) {
 			d.change(t, js, adm, random)
 		}
-		time.Sleep(time.Duration(random.IntN(50)) * time.Millisecond)
+		for range random.IntN(50) { // for as long as these take
+			if _, err := js.AccountInfo(limited(t, 30*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		kill(t, s)
 		s = start(t, s.Again())
 		d.check(t, s)

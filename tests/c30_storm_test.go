@@ -90,13 +90,9 @@ func TestC30IdleConnectionsAndAStorm(t *testing.T) {
 	}
 
 	// None of them answers a PING: they are closed. The worker does, and stays.
-	deadline := time.Now().Add(30 * time.Second)
-	for !strings.Contains(scrape(t, s), "\nbrokerd_nats_connections 1\n") {
-		if time.Now().After(deadline) {
-			t.Fatal("connections that do not answer are still open")
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	eventually(t, 30*time.Second, "connections that do not answer are closed", func() bool {
+		return strings.Contains(scrape(t, s), "\nbrokerd_nats_connections 1\n")
+	})
 	if last, err := all[0].in.Peek(1); err != nil {
 		t.Errorf("not told why: %q, %v", last, err)
 	}

@@ -158,9 +158,22 @@ func (l *natsLedger) insist(ctx context.Context, js jetstream.JetStream, subject
 		if err == nil {
 			return ack
 		}
-		time.Sleep(10 * time.Millisecond)
+		connected(ctx, js.Conn())
 	}
 	return nil
+}
+
+// connected waits until the client has a connection, or none will come any more.
+func connected(ctx context.Context, nc *nats.Conn) {
+	changed := nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
+	defer nc.RemoveStatusListener(changed)
+	if nc.IsConnected() || nc.IsClosed() {
+		return
+	}
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	}
 }
 
 // consume pulls and acknowledges, and waits for the confirmation of each acknowledgement.
@@ -168,7 +181,7 @@ func (l *natsLedger) consume(ctx context.Context, js jetstream.JetStream) {
 	for ctx.Err() == nil {
 		consumer, err := js.Consumer(ctx, "K", "C")
 		if err != nil {
-			time.Sleep(10 * time.Millisecond)
+			connected(ctx, js.Conn())
 			continue
 		}
 		asked := time.Now()
