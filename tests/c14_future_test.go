@@ -3,6 +3,7 @@ package tests
 import (
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -21,7 +22,8 @@ func TestC14RecordsFromTheFuture(t *testing.T) {
 		"retention.ms": "2000", "segment.ms": "500",
 		"message.timestamp.after.max.ms": "9223372036854775807",
 	}
-	s := start(t, options(t, fastRetention))
+	o := options(t, fastRetention)
+	s := start(t, o)
 	cl := client(t, s)
 	create(t, cl, byClient, 1, retention)
 	retention["message.timestamp.type"] = "LogAppendTime"
@@ -43,7 +45,7 @@ func TestC14RecordsFromTheFuture(t *testing.T) {
 		if i == 0 {
 			appendTimeRules(t, s, byBroker, future)
 		}
-		time.Sleep(300 * time.Millisecond) // several segments, by age
+		eventually(t, 30*time.Second, "the segments roll by age", func() bool { return allRolled(t, o.Data) })
 	}
 	w := dial(t, s)
 	for _, topic := range []string{byClient, byBroker} {
@@ -75,4 +77,16 @@ func appendTimeRules(t *testing.T, s *harness.Server, topic string, future time.
 	if got := w.listOffset(t, topic, 0, -3); time.Since(time.UnixMilli(got.Timestamp)) < -time.Second {
 		t.Errorf("the largest time is %s", time.UnixMilli(got.Timestamp))
 	}
+}
+
+// allRolled says that every partition's active segment is empty.
+func allRolled(t *testing.T, data string) bool {
+	t.Helper()
+	for _, files := range segments(t, data) {
+		info, err := os.Stat(files[len(files)-1])
+		if err != nil || info.Size() > 0 {
+			return false
+		}
+	}
+	return true
 }
